@@ -1,0 +1,18 @@
+#include "api/plan_handle.h"
+#include "plan/read_args.h"
+
+void tilescan_scan_forward_args_init(tilescan_scan_forward_args* args) {
+  if (args != nullptr) *args = tilescan::plan::DefaultScanForwardArgs();
+}
+
+tilescan_status tilescan_plan_scan_forward(const tilescan_scan_forward_args* args,
+                                           const tilescan_options* options, tilescan_plan** plan) {
+  return tilescan::api::MakePlan<tilescan::ScanForwardProblem>(args, options, plan);
+}
+
+tilescan_status tilescan_run_scan_forward(const tilescan_plan* plan,
+                                          const tilescan_scan_forward_args* args, void* workspace,
+                                          size_t workspace_bytes, void* stream) {
+  return tilescan::api::RunPlan<tilescan::ScanForwardProblem>(plan, args,
+                                                              {workspace, workspace_bytes, stream});
+}

@@ -1,0 +1,159 @@
+#include "plan/describe.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "plan/build_info.h"
+#include "plan/json_writer.h"
+
+namespace tilescan::plan {
+namespace {
+
+void WriteSizes(const ScanSizes& sizes, JsonWriter* json) {
+  json->Member("batch", sizes.batch);
+  json->Member("seqlen", sizes.seqlen);
+  json->Member("nheads", sizes.nheads);
+  json->Member("headdim", sizes.headdim);
+  json->Member("ngroups", sizes.ngroups);
+  json->Member("dstate", sizes.dstate);
+  json->Member("num_seqs", sizes.num_seqs);
+}
+
+void WriteSizes(const StateUpdateSizes& sizes, JsonWriter* json) {
+  json->Member("batch", sizes.batch);
+  json->Member("num_tokens", sizes.num_tokens);
+  json->Member("num_slots", sizes.num_slots);
+  json->Member("nheads", sizes.nheads);
+  json->Member("headdim", sizes.headdim);
+  json->Member("ngroups", sizes.ngroups);
+  json->Member("dstate", sizes.dstate);
+}
+
+void WriteRejected(const std::vector<Rejected>& rejected, JsonWriter* json) {
+  json->Key("rejected");
+  json->BeginArray();
+  for (const Rejected& row : rejected) {
+    json->BeginObject();
+    json->Member("backend", row.backend);
+    json->Member("kernel", row.kernel);
+    json->Member("instruction_set", row.instruction_set);
+    json->Member("reason", row.reason);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+template <typename Problem>
+std::string Describe(const Planned<Problem>& planned) {
+  const Choice<Problem>& choice = planned.choice;
+  JsonWriter json;
+  json.BeginObject();
+  json.Member("operation", Operation<Problem>::kName);
+  json.Member("backend", choice.variant->backend);
+  json.Member("kernel", choice.variant->name);
+  json.Member("instruction_set", choice.variant->instruction_set);
+  json.Member("chunk_size", choice.schedule.chunk_size);
+  json.Member("num_threads", choice.schedule.num_threads);
+  json.Member("workspace_bytes", static_cast<int64_t>(choice.workspace_bytes));
+  json.Key("sizes");
+  json.BeginObject();
+  WriteSizes(planned.problem.sizes, &json);
+  json.EndObject();
+  json.Member("reason", choice.reason);
+  WriteRejected(choice.rejected, &json);
+  json.EndObject();
+  return json.text();
+}
+
+void WriteBuild(JsonWriter* json) {
+  const BuildInfo& build = GetBuildInfo();
+  json->Key("build");
+  json->BeginObject();
+  json->Member("commit", build.commit);
+  json->Member("compiler", build.compiler);
+  json->Member("type", build.type);
+  json->Member("flags", build.flags);
+  json->EndObject();
+}
+
+void WriteCpu(const CpuFacts& facts, JsonWriter* json) {
+  json->Key("cpu");
+  json->BeginObject();
+  json->Member("name", facts.name);
+  json->Member("num_threads", facts.num_threads);
+  json->Member("l1d_cache_bytes", facts.l1d_cache_bytes);
+  json->Member("l2_cache_bytes", facts.l2_cache_bytes);
+  json->Member("l3_cache_bytes", facts.l3_cache_bytes);
+  json->EndObject();
+  json->Key("instruction_sets");
+  json->BeginArray();
+  for (const InstructionSet& instruction_set : facts.instruction_sets) {
+    json->BeginObject();
+    json->Member("name", instruction_set.name);
+    json->Key("available");
+    json->Boolean(instruction_set.available);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+template <typename Problem>
+void WriteKernels(const std::string& backend, const RowLists<Problem>& row_lists,
+                  JsonWriter* json) {
+  for (const auto& rows : row_lists) {
+    for (const Variant<Problem>& row : rows) {
+      if (row.backend != backend) continue;
+      json->BeginObject();
+      json->Member("operation", Operation<Problem>::kName);
+      json->Member("kernel", row.name);
+      json->Member("instruction_set", row.instruction_set);
+      json->EndObject();
+    }
+  }
+}
+
+template <typename Problem>
+void AddBackends(const RowLists<Problem>& row_lists, std::vector<std::string>* backends) {
+  for (const auto& rows : row_lists) {
+    for (const Variant<Problem>& row : rows) {
+      if (std::find(backends->begin(), backends->end(), row.backend) == backends->end()) {
+        backends->emplace_back(row.backend);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string DescribePlan(const Plan& plan) {
+  return plan.Visit([](const auto& planned) { return Describe(planned); });
+}
+
+std::string DescribeLibrary(const CpuFacts& facts, const RowLists<ScanForwardProblem>& scan_rows,
+                            const RowLists<StateUpdateProblem>& update_rows) {
+  std::vector<std::string> backends;
+  AddBackends(scan_rows, &backends);
+  AddBackends(update_rows, &backends);
+  JsonWriter json;
+  json.BeginObject();
+  json.Member("version", TILESCAN_VERSION_STRING);
+  WriteBuild(&json);
+  WriteCpu(facts, &json);
+  json.Key("backends");
+  json.BeginArray();
+  for (const std::string& backend : backends) {
+    json.BeginObject();
+    json.Member("name", backend);
+    json.Key("kernels");
+    json.BeginArray();
+    WriteKernels(backend, scan_rows, &json);
+    WriteKernels(backend, update_rows, &json);
+    json.EndArray();
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.text();
+}
+
+}  // namespace tilescan::plan

@@ -1,0 +1,45 @@
+#include "plan/plan.h"
+
+#include <type_traits>
+
+#include "plan/read_args.h"
+#include "plan/text.h"
+#include "plan/validate.h"
+
+namespace tilescan::plan {
+
+template <typename Problem>
+Status MakePlan(const typename Operation<Problem>::Args& args, const tilescan_options* options,
+                const CpuFacts& facts, const RowLists<Problem>& row_lists,
+                std::unique_ptr<const Plan>* plan) {
+  Violations violations(Operation<Problem>::kName);
+  typename Operation<Problem>::Args full_args;
+  if (!ReadArgs(args, &full_args, &violations)) return violations.ToStatus();
+  const Validated<Problem> validated = Validate(full_args, &violations);
+  const Options read_options = ReadOptions(options, &violations);
+  CheckNames(read_options, facts, row_lists, &violations);
+  if (std::is_same_v<Problem, StateUpdateProblem> && read_options.chunk_size != 0) {
+    violations.Add(Text("options.chunk_size is ", read_options.chunk_size,
+                        ", expected 0: state_update has no chunks"));
+  }
+  TILESCAN_RETURN_IF_ERROR(violations.ToStatus());
+
+  Planned<Problem> planned = {validated.described, validated.problem, {}};
+  TILESCAN_RETURN_IF_ERROR(
+      Choose(planned.problem, read_options, facts, row_lists, &planned.choice));
+  const Variant<Problem>& variant = *planned.choice.variant;
+  if (variant.prepare != nullptr) {
+    TILESCAN_RETURN_IF_ERROR(variant.prepare(planned.choice.schedule));
+  }
+  *plan = std::make_unique<const Plan>(std::move(planned));
+  return Status();
+}
+
+template Status MakePlan(const tilescan_scan_forward_args&, const tilescan_options*,
+                         const CpuFacts&, const RowLists<ScanForwardProblem>&,
+                         std::unique_ptr<const Plan>*);
+template Status MakePlan(const tilescan_state_update_args&, const tilescan_options*,
+                         const CpuFacts&, const RowLists<StateUpdateProblem>&,
+                         std::unique_ptr<const Plan>*);
+
+}  // namespace tilescan::plan

@@ -1,0 +1,69 @@
+// A plan: a problem, the kernel chosen for it, and why. Immutable, so that several threads may run
+// it at once.
+#ifndef TILESCAN_PLAN_PLAN_H_
+#define TILESCAN_PLAN_PLAN_H_
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "core/device_facts.h"
+#include "core/status.h"
+#include "plan/operation.h"
+#include "plan/planner.h"
+#include "plan/variant.h"
+
+namespace tilescan::plan {
+
+template <typename Problem>
+struct Planned {
+  typename Operation<Problem>::Operands described;  // as the caller gave them, without data
+  Problem problem;                                  // in normal form, without data
+  Choice<Problem> choice;
+};
+
+class Plan {
+ public:
+  template <typename Problem>
+  explicit Plan(Planned<Problem> planned) : planned_(std::move(planned)) {}
+
+  size_t workspace_bytes() const {
+    return std::visit([](const auto& planned) { return planned.choice.workspace_bytes; }, planned_);
+  }
+
+  // "scan_forward" or "state_update".
+  const char* operation_name() const {
+    return std::visit([](const auto& planned) { return NameOf(planned); }, planned_);
+  }
+
+  // Null if the plan is of another operation.
+  template <typename Problem>
+  const Planned<Problem>* Get() const {
+    return std::get_if<Planned<Problem>>(&planned_);
+  }
+
+  template <typename Visitor>
+  auto Visit(Visitor&& visitor) const {
+    return std::visit(std::forward<Visitor>(visitor), planned_);
+  }
+
+ private:
+  template <typename Problem>
+  static const char* NameOf(const Planned<Problem>&) {
+    return Operation<Problem>::kName;
+  }
+
+  std::variant<Planned<ScanForwardProblem>, Planned<StateUpdateProblem>> planned_;
+};
+
+// Checks the args (read from a struct of any version, see plan/read_args.h) and the options (null:
+// the defaults), chooses among the rows, and prepares the row chosen.
+template <typename Problem>
+Status MakePlan(const typename Operation<Problem>::Args& args, const tilescan_options* options,
+                const CpuFacts& facts, const RowLists<Problem>& row_lists,
+                std::unique_ptr<const Plan>* plan);
+
+}  // namespace tilescan::plan
+
+#endif  // TILESCAN_PLAN_PLAN_H_

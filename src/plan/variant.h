@@ -1,0 +1,79 @@
+// A variant is a kernel as the planner sees it: a row that says what it is called, what it can do,
+// what it needs, and how to run it. Backends define their rows; the planner picks among them.
+#ifndef TILESCAN_PLAN_VARIANT_H_
+#define TILESCAN_PLAN_VARIANT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/device_facts.h"
+#include "core/scan_forward.h"
+#include "core/state_update.h"
+#include "core/status.h"
+
+namespace tilescan {
+
+// What the planner settled for a plan, besides the variant.
+struct Schedule {
+  int64_t chunk_size = 0;  // 0 where the kernel has none
+  int32_t num_threads = 1;
+  const tilescan_executor* executor = nullptr;  // null: the backend's own threads
+};
+
+// Where a run computes: the workspace is at least workspace_bytes() large, of any alignment.
+struct Launch {
+  Schedule schedule;
+  void* workspace = nullptr;
+  void* stream = nullptr;
+};
+
+template <typename Problem>
+struct Variant {
+  const char* backend;          // "cpu", "reference", ...
+  const char* name;             // unique within the backend and instruction set
+  const char* instruction_set;  // "" where there is no choice
+
+  // Empty if it can do the problem on this machine, else the reason it cannot, to be read after
+  // "cannot: ".
+  std::string (*reason_against)(const Problem& problem, const CpuFacts& facts);
+
+  // A relative cost for this problem on this machine: among those that can, the planner takes the
+  // cheapest. Where rows differ by measurement, the figure's source stands beside it.
+  double (*cost)(const Problem& problem, const CpuFacts& facts);
+
+  // The chunk size that is used when the caller asked for `requested` (0: left it open). 0 where
+  // the kernel has none.
+  int64_t (*choose_chunk_size)(const Problem& problem, const CpuFacts& facts, int64_t requested);
+
+  size_t (*workspace_bytes)(const Problem& problem, const Schedule& schedule);
+
+  // Called once when a plan is made, before any run: starts threads, so that a run allocates
+  // nothing. May be null.
+  Status (*prepare)(const Schedule& schedule);
+
+  // Checks the values of index operands (cu_seqlens, slots) before any output is written, then
+  // runs. The problem's operands have their data.
+  Status (*run)(const Problem& problem, const Launch& launch);
+};
+
+using ScanForwardVariant = Variant<ScanForwardProblem>;
+using StateUpdateVariant = Variant<StateUpdateProblem>;
+
+// Each backend's rows, defined by the backend.
+namespace reference {
+std::span<const ScanForwardVariant> ScanForwardVariants();
+std::span<const StateUpdateVariant> StateUpdateVariants();
+}  // namespace reference
+
+namespace cpu {
+std::span<const ScanForwardVariant> ScanForwardVariants();
+std::span<const StateUpdateVariant> StateUpdateVariants();
+// Probed once.
+const CpuFacts& Facts();
+}  // namespace cpu
+
+}  // namespace tilescan
+
+#endif  // TILESCAN_PLAN_VARIANT_H_
