@@ -1,0 +1,83 @@
+// chunk_cumsum, and the decays between tokens that follow from it.
+#if defined(TILESCAN_CPU_KERNELS_SCAN_DECAY_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TILESCAN_CPU_KERNELS_SCAN_DECAY_INL_H_
+#undef TILESCAN_CPU_KERNELS_SCAN_DECAY_INL_H_
+#else
+#define TILESCAN_CPU_KERNELS_SCAN_DECAY_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/kernels/scan_chunk.h"
+#include "cpu/kernels/scan_strips-inl.h"
+#include "cpu/kernels/scan_tiles-inl.h"
+#include "cpu/kernels/simd_math-inl.h"
+#include "cpu/kernels/simd_rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tilescan::cpu::HWY_NAMESPACE {
+
+// The processed steps, and their running sum times A in float64, kept as two floats.
+// A single step's decay is bounded to exp(+-1e5): beyond it, exp is 0 or infinity in float64 too,
+// and the bound keeps what smaller steps add behind it from being lost in the sum.
+void ChunkCumsum(const Rows& dt, int64_t num_tokens, const HeadParameters& parameters,
+                 const HeadBuffers& head) {
+  const TileTag d;
+  LoadRow(dt.At(0), dt.dtype, dt.row_stride, num_tokens, head.dt);
+  const int64_t padded = RoundUp(num_tokens, kLanes);
+  std::fill(head.dt + num_tokens, head.dt + padded, 0.0f);
+  for (int64_t token = 0; token < padded; token += kLanes) {
+    TileVector step = hn::Add(hn::Load(d, head.dt + token), hn::Set(d, parameters.dt_bias));
+    if (parameters.dt_softplus) step = Softplus(d, step);
+    step = Clamp(step, hn::Set(d, parameters.dt_limit_min), hn::Set(d, parameters.dt_limit_max));
+    hn::Store(step, d, head.dt + token);
+  }
+  constexpr double kBound = 1e5;
+  double a = 0.0;
+  for (int64_t token = 0; token < num_tokens; ++token) {
+    double dA = static_cast<double>(head.dt[token]) * static_cast<double>(parameters.A);
+    dA = dA < -kBound ? -kBound : dA > kBound ? kBound : dA;
+    a += dA;
+    head.a_high[token] = static_cast<float>(a);
+    head.a_low[token] = static_cast<float>(a - static_cast<double>(head.a_high[token]));
+  }
+  std::fill(head.a_high + num_tokens, head.a_high + padded, 0.0f);
+  std::fill(head.a_low + num_tokens, head.a_low + padded, 0.0f);
+  for (int64_t token = 0; token < padded; token += kLanes) {
+    const TileVector sum =
+        hn::Add(hn::Load(d, head.a_high + token), hn::Load(d, head.a_low + token));
+    hn::Store(Exp(d, sum), d, head.decay + token);
+  }
+}
+
+// a_i - a_j for a vector of j.
+HWY_INLINE TileVector DecayBetween(const HeadBuffers& head, TileVector high_i, TileVector low_i,
+                                   int64_t j) {
+  const TileTag d;
+  const TileVector high = hn::Sub(high_i, hn::Load(d, head.a_high + j));
+  const TileVector low = hn::Sub(low_i, hn::Load(d, head.a_low + j));
+  return hn::Add(high, low);
+}
+
+// to[j] = factor[j] exp(a_i - a_j) dt_j for j <= i; factor null: 1. What is not causal is masked
+// before anything is computed of it.
+HWY_INLINE void WeighCausal(const HeadBuffers& head, int64_t i, const float* factor, float* to) {
+  const TileTag d;
+  const TileVector high_i = hn::Set(d, head.a_high[i]);
+  const TileVector low_i = hn::Set(d, head.a_low[i]);
+  const auto weigh = [&](int64_t j, TileVector exponent) HWY_ATTR {
+    const TileVector weight = hn::Mul(Exp(d, exponent), hn::Load(d, head.dt + j));
+    hn::Store(factor == nullptr ? weight : hn::Mul(hn::Load(d, factor + j), weight), d, to + j);
+  };
+  int64_t j = 0;
+  for (; j + kLanes <= i + 1; j += kLanes) weigh(j, DecayBetween(head, high_i, low_i, j));
+  if (j > i) return;
+  const auto is_causal = hn::FirstN(d, static_cast<size_t>(i + 1 - j));
+  weigh(j, hn::IfThenElseZero(is_causal, DecayBetween(head, high_i, low_i, j)));
+}
+
+}  // namespace tilescan::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // TILESCAN_CPU_KERNELS_SCAN_DECAY_INL_H_

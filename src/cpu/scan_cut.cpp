@@ -1,0 +1,150 @@
+#include "cpu/scan_cut.h"
+
+#include <algorithm>
+
+namespace tilescan::cpu {
+namespace {
+
+constexpr int64_t CeilDiv(int64_t value, int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
+
+// A block of chunks and heads stays in the second-level cache: B, C and CB of its chunks in a
+// quarter of it, x and the states of its heads in half.
+void ChooseBlock(const ChunkShape& shape, const CpuFacts& facts, int64_t heads_per_group,
+                 ScanCut* cut) {
+  Carver counter;
+  GroupBuffers::Take(counter, shape);
+  const int64_t group_bytes = static_cast<int64_t>(counter.used_bytes());
+  constexpr int64_t kMostChunks = 8;  // beyond, a state is reloaded rarely enough
+  const int64_t heads_in_group = std::min(heads_per_group, cut->heads_per_item);
+  if (heads_in_group > 1) {
+    cut->chunks_per_block =
+        std::clamp<int64_t>(facts.l2_cache_bytes / 4 / group_bytes, 1, kMostChunks);
+  }
+  const int64_t head_bytes = static_cast<int64_t>(sizeof(float)) *
+                             (StateElements(shape) + cut->chunks_per_block * XElements(shape));
+  cut->heads_per_block =
+      std::clamp<int64_t>(facts.l2_cache_bytes / 2 / head_bytes, 1, heads_in_group);
+}
+
+// The share of the threads' time that is used when num_items equal items are dealt out.
+double Balance(int64_t num_items, int32_t num_threads) {
+  return static_cast<double>(num_items) /
+         static_cast<double>(CeilDiv(num_items, num_threads) * num_threads);
+}
+
+GroupBuffers* TakeGroups(Carver& carver, const ChunkShape& shape, int64_t count) {
+  auto* groups = carver.Take<GroupBuffers>(count);
+  for (int64_t idx = 0; idx < count; ++idx) {
+    const GroupBuffers group = GroupBuffers::Take(carver, shape);
+    if (groups != nullptr) groups[idx] = group;
+  }
+  return groups;
+}
+
+}  // namespace
+
+ScanCut ChooseCut(const ScanForwardProblem& problem, const ChunkShape& shape, int32_t num_threads,
+                  const CpuFacts& facts) {
+  const ScanSizes& sizes = problem.sizes;
+  ScanCut cut;
+  const int64_t out_bytes =
+      problem.operands.out.num_elements() * ElementBytes(problem.operands.out.dtype);
+  cut.past_caches = out_bytes > facts.l3_cache_bytes / 4;
+  // The mean row, since packed sequences' lengths are not known before the run.
+  const int64_t num_rows = std::max<int64_t>(sizes.num_seqs, 1);
+  const int64_t num_tokens = sizes.batch * sizes.seqlen / num_rows;
+  const int64_t num_chunks = CeilDiv(num_tokens, shape.chunk_size);
+  constexpr double kFairBalance = 0.75;  // sharing chunks costs about a tenth in traffic of states
+  constexpr int64_t kChunksPerThread = 2;
+  if (Balance(num_rows * sizes.nheads, num_threads) < kFairBalance &&
+      num_chunks >= kChunksPerThread * num_threads) {
+    cut.by_chunks = true;
+    cut.chunks_per_block = std::max<int64_t>(
+        kChunksPerThread, CeilDiv(2 * kChunksPerThread * num_threads, sizes.nheads));
+    return cut;
+  }
+  // Few items, since each packs its groups' B and C anew; enough that threads of uneven speed
+  // finish together.
+  constexpr int64_t kItemsPerThread = 3;
+  const int64_t items_per_row =
+      std::min(sizes.nheads, CeilDiv(kItemsPerThread * num_threads, num_rows));
+  cut.heads_per_item = CeilDiv(sizes.nheads, std::max<int64_t>(items_per_row, 1));
+  ChooseBlock(shape, facts, sizes.nheads / sizes.ngroups, &cut);
+  return cut;
+}
+
+ThreadBuffers ThreadBuffers::Take(Carver& carver, const ChunkShape& shape, const ScanCut& cut) {
+  ThreadBuffers thread;
+  thread.head = HeadBuffers::Take(carver, shape);
+  thread.D_row = carver.Take<float>(shape.padded_headdim);
+  thread.partial_state = carver.Take<float>(StateElements(shape));
+  const int64_t num_blocks = cut.by_chunks ? 1 : cut.heads_per_block * cut.chunks_per_block;
+  thread.x = carver.Take<float>(num_blocks * XElements(shape));
+  if (!cut.by_chunks) {
+    thread.states = carver.Take<float>(cut.heads_per_item * StateElements(shape));
+    thread.groups = TakeGroups(carver, shape, cut.chunks_per_block);
+  }
+  return thread;
+}
+
+SharedBuffers SharedBuffers::Take(Carver& carver, const ChunkShape& shape, const ScanCut& cut,
+                                  const ScanSizes& sizes) {
+  SharedBuffers shared;
+  const int64_t num_head_chunks = sizes.nheads * cut.chunks_per_block;
+  shared.groups = TakeGroups(carver, shape, sizes.ngroups * cut.chunks_per_block);
+  shared.states = carver.Take<float>(sizes.nheads * StateElements(shape));
+  shared.before = carver.Take<float>(num_head_chunks * StateElements(shape));
+  shared.chunk_decay = carver.Take<float>(num_head_chunks);
+  return shared;
+}
+
+ScanSetup MakeScanSetup(const ScanForwardProblem& problem, const ScanChunkSteps& steps,
+                        const Schedule& schedule) {
+  ScanSetup setup;
+  setup.problem = &problem;
+  setup.steps = &steps;
+  setup.shape = steps.shape(schedule.chunk_size, problem.sizes.headdim, problem.sizes.dstate);
+  setup.cut = ChooseCut(problem, setup.shape, schedule.num_threads, Facts());
+  setup.schedule = schedule;
+  return setup;
+}
+
+namespace {
+
+SharedBuffers TakeShared(const ScanSetup& setup, Carver& carver) {
+  if (!setup.cut.by_chunks) return {};
+  return SharedBuffers::Take(carver, setup.shape, setup.cut, setup.problem->sizes);
+}
+
+int64_t ThreadBytes(const ScanSetup& setup) {
+  Carver counter;
+  ThreadBuffers::Take(counter, setup.shape, setup.cut);
+  return static_cast<int64_t>(counter.used_bytes());
+}
+
+}  // namespace
+
+size_t ScanSetup::WorkspaceBytes() const {
+  Carver counter;
+  TakeShared(*this, counter);
+  counter.Take<std::byte>(ThreadBytes(*this) * schedule.num_threads);
+  return counter.required_bytes();
+}
+
+SharedBuffers ScanSetup::Shared(void* workspace) const {
+  Carver carver(workspace);
+  return TakeShared(*this, carver);
+}
+
+ThreadBuffers ScanSetup::Thread(void* workspace, int32_t thread_idx) const {
+  Carver counter;
+  TakeShared(*this, counter);
+  Carver carver(workspace);
+  carver.Take<std::byte>(static_cast<int64_t>(counter.used_bytes()) +
+                         ThreadBytes(*this) * thread_idx);
+  return ThreadBuffers::Take(carver, shape, cut);
+}
+
+}  // namespace tilescan::cpu

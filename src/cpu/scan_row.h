@@ -1,0 +1,76 @@
+// What both cuts of the scan do with a row besides its chunks: states in and out, padding.
+#ifndef TILESCAN_CPU_SCAN_ROW_H_
+#define TILESCAN_CPU_SCAN_ROW_H_
+
+#include <cstdint>
+
+#include "core/sequences.h"
+#include "cpu/scan_cut.h"
+
+namespace tilescan::cpu {
+
+// A head's state on its way along a row. While is_zero its memory is undefined.
+struct CarriedState {
+  float* data = nullptr;
+  bool is_zero = true;
+
+  const float* OrNull() const { return is_zero ? nullptr : data; }
+};
+
+// The state a row begins with.
+void LoadInitialState(const ScanSetup& setup, const ScanRow& row, int64_t head_idx, float* scratch,
+                      CarriedState* state);
+
+// Writes final_states, if asked for. has_moved: the row had a token that is not padding; else the
+// initial state is passed on bit for bit.
+void StoreFinalState(const ScanSetup& setup, const ScanRow& row, int64_t head_idx, bool has_moved,
+                     float* scratch, CarriedState* state);
+
+// Writes the state after the row's token number num_tokens (a multiple of states_every) to
+// states_out.
+void StoreStateOut(const ScanSetup& setup, const ScanRow& row, int64_t head_idx, int64_t num_tokens,
+                   float* scratch, CarriedState* state);
+
+// out = 0, and the states that pass unchanged to states_out, for a run of padding.
+void PassPadding(const ScanSetup& setup, const ScanRow& row, const TokenRun& run, int64_t head_idx,
+                 float* scratch, CarriedState* state);
+
+// A chunk of a run.
+struct Chunk {
+  int64_t first_token = 0;  // along seqlen
+  int64_t num_tokens = 0;
+};
+
+inline int64_t NumChunks(const TokenRun& run, int64_t chunk_size) {
+  return (run.num_tokens + chunk_size - 1) / chunk_size;
+}
+inline Chunk GetChunk(const TokenRun& run, int64_t chunk_size, int64_t chunk_idx) {
+  const int64_t offset = chunk_idx * chunk_size;
+  const int64_t left = run.num_tokens - offset;
+  return {run.first_token + offset, left < chunk_size ? left : chunk_size};
+}
+
+// B, C and CB of a chunk.
+void PackGroup(const ScanSetup& setup, const ScanRow& row, const Chunk& chunk, int64_t group_idx,
+               float* scratch, const GroupBuffers& group);
+
+// x of some heads of a row for a block of its tokens, from where the operand has it and to where
+// out wants it.
+void LoadX(const ScanSetup& setup, const ScanRow& row, const TokenRun& block, int64_t first_head,
+           int64_t num_heads, float* x);
+void StoreOut(const ScanSetup& setup, const ScanRow& row, const TokenRun& block, int64_t first_head,
+              int64_t num_heads, const ThreadBuffers& thread);
+
+// A head's dt and a of a chunk.
+void CumulateDecay(const ScanSetup& setup, const ScanRow& row, const Chunk& chunk, int64_t head_idx,
+                   const HeadParameters& parameters, const HeadBuffers& head);
+
+// out of a chunk in the place of x, and the states that states_out wants from inside it. Leaves
+// x_weighted ready to pass the state on.
+void ComputeChunk(const ScanSetup& setup, const ScanRow& row, const Chunk& chunk, int64_t head_idx,
+                  const HeadParameters& parameters, const GroupBuffers& group,
+                  const ThreadBuffers& thread, const HeadBuffers& head, const float* state);
+
+}  // namespace tilescan::cpu
+
+#endif  // TILESCAN_CPU_SCAN_ROW_H_
