@@ -1,0 +1,31 @@
+// What an output is held against: the float64 recurrence, and the scale of its terms; and what an
+// honest run in the operands' own precision makes of the same problem.
+#ifndef TILESCAN_TESTING_TRUTH_H_
+#define TILESCAN_TESTING_TRUTH_H_
+
+#include "testing/operands.h"
+
+namespace tilescan::testing {
+
+// The outputs are those of the reference's recurrence, computed and kept in float64 from the
+// operands as they are (already rounded to their dtypes). Runs through the public interface.
+// Aborts the program if that fails: without a truth there is no test.
+ScanOperands Truth(const ScanOperands& operands);
+StateUpdateOperands Truth(const StateUpdateOperands& operands);
+
+// Each output is a sum of terms; its magnitude is the sum of their absolute values, got by running
+// the reference on |x|, |B|, |C|, |D| and |states|. Rounding errors of any order of summation are
+// bounded by a small multiple of unit roundoff times it (Higham, "Accuracy and Stability of
+// Numerical Algorithms", 2002, chapter 3); relative to the sum itself they are not. Outputs are
+// absent where dt may be negative, because then terms of the states have both signs.
+ScanOperands Magnitudes(const ScanOperands& operands);
+StateUpdateOperands Magnitudes(const StateUpdateOperands& operands);
+
+// The recurrence token by token with every operation rounded to float32, outputs rounded to their
+// dtypes: the plainest way to compute in the precision that the library promises.
+ScanOperands HonestRun(const ScanOperands& operands);
+StateUpdateOperands HonestRun(const StateUpdateOperands& operands);
+
+}  // namespace tilescan::testing
+
+#endif  // TILESCAN_TESTING_TRUTH_H_

@@ -1,0 +1,271 @@
+#include "testing/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "testing/case_list.h"
+#include "testing/run.h"
+#include "testing/truth.h"
+
+namespace tilescan::testing {
+namespace {
+
+const ScanCase* FindScanCase(const std::string& name) {
+  for (const ScanCase& scan_case : ScanCases()) {
+    if (scan_case.name == name) return &scan_case;
+  }
+  return nullptr;
+}
+
+const StateUpdateCase* FindStateUpdateCase(const std::string& name) {
+  for (const StateUpdateCase& update_case : StateUpdateCases()) {
+    if (update_case.name == name) return &update_case;
+  }
+  return nullptr;
+}
+
+bool IsHalf(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
+
+std::string Number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", value);
+  return text;
+}
+
+// What a case wants beyond the general limits.
+struct Wishes {
+  double max_relative = 0.0;
+  int64_t first_token = 0;
+};
+
+Wishes WishesOf(const ScanCase& c) { return {c.max_relative, c.first_token}; }
+Wishes WishesOf(const StateUpdateCase&) { return {}; }
+
+int64_t ChunkSizeOf(const ScanCase& c) { return c.chunk_size; }
+int64_t ChunkSizeOf(const StateUpdateCase&) { return 0; }
+
+// The largest |error| / largest |truth| that any target may have. 2e-5 and 1e-2 are the bounds that
+// this field's implementations are tested with in float32 and in 16-bit precision.
+double GeneralMaxRelative(DType x_dtype, DType output_dtype) {
+  return IsHalf(x_dtype) || IsHalf(output_dtype) ? 1e-2 : 2e-5;
+}
+
+// The largest |error| / magnitude. The reference computes in float64 and rounds once. Others
+// compute in float32: an error may be several times that of a plain float32 run of the same
+// problem, because a chunked sum has other partial sums and decays are exponentials of sums; and
+// whatever luck that run had, a result is rounded to its dtype and a few float32 operations lie
+// behind it.
+double MaxScaledLimit(const Target& target, DType output_dtype, double honest_max_scaled) {
+  constexpr double kTimesHonest = 8.0;
+  constexpr double kFewOperations = 16.0 * 0x1p-24;
+  constexpr double kDouble = 1e-12;
+  const double rounding = UnitRoundoff(output_dtype);
+  if (target.backend == "reference") return rounding + kDouble;
+  const double computing = std::max(honest_max_scaled - rounding, 0.0);
+  return rounding + std::max(kTimesHonest * computing, kFewOperations);
+}
+
+template <typename Operands>
+std::vector<std::pair<const char*, const HostTensor*>> Outputs(const Operands& operands) {
+  std::vector<std::pair<const char*, const HostTensor*>> outputs;
+  Operands::ForEach(operands, [&](const char* name, const HostTensor& tensor, bool is_output) {
+    if (is_output) outputs.emplace_back(name, &tensor);
+  });
+  return outputs;
+}
+
+// One output, and what it is held against.
+struct Judged {
+  const char* name;
+  const HostTensor& got;
+  const HostTensor& truth;
+  const HostTensor& magnitude;
+  const HostTensor& honest;
+};
+
+OutputError Measure(const Judged& judged, const Target& target, DType x_dtype,
+                    const Wishes& wishes) {
+  const HostTensor& got = judged.got;
+  OutputError error;
+  error.output = judged.name;
+  error.comparison = Compare(got, judged.truth, judged.magnitude);
+  error.max_relative_limit = GeneralMaxRelative(x_dtype, got.dtype());
+  if (error.output == "out" && wishes.max_relative > 0.0) {
+    const int64_t token_size = got.num_elements() / std::max<int64_t>(got.shape()[1], 1);
+    const int64_t first_idx = wishes.first_token * token_size;
+    error.comparison.max_relative =
+        Compare(got, judged.truth, judged.magnitude, first_idx).max_relative;
+    error.max_relative_limit = wishes.max_relative;
+  }
+  const Comparison honest = Compare(judged.honest, judged.truth, judged.magnitude);
+  error.max_scaled_limit = MaxScaledLimit(target, got.dtype(), honest.max_scaled);
+  return error;
+}
+
+// What is wrong with an output, or nothing.
+std::string Complaint(const Judged& judged, const OutputError& error) {
+  const Comparison& comparison = error.comparison;
+  std::string complaint;
+  const auto complain = [&](const std::string& what) {
+    complaint += std::string(judged.name) + " " + what + "; ";
+  };
+  if (comparison.num_mismatches > 0) {
+    const int64_t idx = comparison.first_mismatch_idx;
+    complain("is wrongly finite or not in " + std::to_string(comparison.num_mismatches) +
+             " elements, the first " + IndexText(judged.got, idx) + ": " +
+             Number(judged.got.Get(idx)) + ", expected " + Number(judged.truth.Get(idx)));
+  }
+  if (!(comparison.max_scaled <= error.max_scaled_limit)) {
+    complain("has scaled error " + Number(comparison.max_scaled) + " at " +
+             IndexText(judged.got, comparison.worst_idx) + ", expected at most " +
+             Number(error.max_scaled_limit));
+  }
+  if (!(comparison.max_relative <= error.max_relative_limit)) {
+    complain("has relative error " + Number(comparison.max_relative) + ", expected at most " +
+             Number(error.max_relative_limit));
+  }
+  return complaint;
+}
+
+// The digits that came with the case, against the truth itself.
+template <typename Case, typename Operands>
+void CheckDigits(const Case& any_case, const Operands& truth, CaseResult* result) {
+  for (const ExpectedValue& expected : any_case.expected) {
+    for (const auto& [name, tensor] : Outputs(truth)) {
+      if (expected.output != name) continue;
+      const double value = tensor->Get(expected.idx);
+      if (std::fabs(value - expected.value) <= expected.tolerance) continue;
+      result->message +=
+          "the float64 recurrence disagrees with the digits given: " + expected.output + " is " +
+          std::to_string(value) + ", expected " + std::to_string(expected.value) + "; ";
+    }
+  }
+}
+
+// Slots that no row may write keep their bits.
+void CheckOtherSlots(const StateUpdateOperands& before, const StateUpdateOperands& after,
+                     CaseResult* result) {
+  const StateUpdateProblem problem = MakeProblem(before);
+  std::vector<bool> is_written(static_cast<size_t>(problem.sizes.num_slots), false);
+  for (int64_t batch_idx = 0; batch_idx < problem.sizes.batch; ++batch_idx) {
+    const HostTensor& slots = before.state_batch_indices;
+    const double slot = slots.present() ? slots.Get(batch_idx) : static_cast<double>(batch_idx);
+    const bool is_fresh = before.fresh.present() && before.fresh.Get(batch_idx) != 0.0;
+    const bool has_accepted =
+        !before.num_accepted.present() || before.num_accepted.Get(batch_idx) > 0.0;
+    if (slot >= 0.0 && (is_fresh || has_accepted)) is_written[static_cast<size_t>(slot)] = true;
+  }
+  const HostTensor& state = before.state;
+  for (int64_t idx = 0; idx < state.num_elements(); ++idx) {
+    const int64_t slot = idx / (state.num_elements() / problem.sizes.num_slots);
+    if (is_written[static_cast<size_t>(slot)] || state.Bits(idx) == after.state.Bits(idx)) continue;
+    result->message += "state changed at " + IndexText(state, idx) + ", which no row may write; ";
+    return;
+  }
+}
+
+void CheckOtherSlots(const ScanOperands&, const ScanOperands&, CaseResult*) {}
+
+template <typename Operands>
+struct SolvedProblem {
+  const Operands& before;
+  const Operands& solved;
+  const Operands& truth;
+};
+
+// Adds each output's error, and what is wrong with it to the message.
+template <typename Operands>
+void JudgeOutputs(const SolvedProblem<Operands>& problem, const Target& target,
+                  const Wishes& wishes, CaseResult* result) {
+  const Operands magnitudes = Magnitudes(problem.before);
+  const Operands honest = HonestRun(problem.before);
+  const auto outputs = Outputs(problem.solved);
+  for (size_t idx = 0; idx < outputs.size(); ++idx) {
+    if (!outputs[idx].second->present()) continue;
+    const Judged judged = {outputs[idx].first, *outputs[idx].second,
+                           *Outputs(problem.truth)[idx].second, *Outputs(magnitudes)[idx].second,
+                           *Outputs(honest)[idx].second};
+    result->errors.push_back(Measure(judged, target, problem.solved.x.dtype(), wishes));
+    result->message += Complaint(judged, result->errors.back());
+  }
+}
+
+template <typename Operands>
+std::string ComplaintsOf(const Operands& before, const Operands& solved, const Target& target) {
+  CaseResult result;
+  JudgeOutputs<Operands>({before, solved, Truth(before)}, target, {}, &result);
+  return result.message;
+}
+
+template <typename Case>
+CaseResult Verify(const Case& any_case, const Target& target, Layout layout) {
+  using Operands = decltype(BuildOperands(any_case, layout));
+  CaseResult result;
+  result.case_name = any_case.name;
+  const Operands before = BuildOperands(any_case, layout);
+  const Operands operands = WithLayout(before, layout);
+  tilescan_options options = target.Options();
+  options.chunk_size = ChunkSizeOf(any_case);
+  const RunResult run = RunCall(operands, options);
+  result.seconds = run.seconds;
+  result.message = run.message;
+  if (run.status == TILESCAN_UNSUPPORTED) result.outcome = Outcome::kUnsupported;
+  if (run.status != TILESCAN_OK) return result;
+  if (!run.surroundings_intact) result.message = "wrote outside its outputs or workspace; ";
+
+  const Operands truth = Truth(before);
+  CheckDigits(any_case, truth, &result);
+  CheckOtherSlots(before, operands, &result);
+  JudgeOutputs<Operands>({before, operands, truth}, target, WishesOf(any_case), &result);
+  if (result.message.empty()) result.outcome = Outcome::kPassed;
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> CaseNames() {
+  std::vector<std::string> names;
+  for (const ScanCase& scan_case : ScanCases()) names.push_back(scan_case.name);
+  for (const StateUpdateCase& update_case : StateUpdateCases()) names.push_back(update_case.name);
+  return names;
+}
+
+std::string CaseOperation(const std::string& case_name) {
+  if (FindScanCase(case_name) != nullptr) return "scan_forward";
+  return FindStateUpdateCase(case_name) != nullptr ? "state_update" : "";
+}
+
+std::string CaseAbout(const std::string& case_name) {
+  if (const ScanCase* scan_case = FindScanCase(case_name)) return scan_case->about;
+  const StateUpdateCase* update_case = FindStateUpdateCase(case_name);
+  return update_case == nullptr ? "" : update_case->about;
+}
+
+std::string Complaints(const ScanOperands& before, const ScanOperands& solved,
+                       const Target& target) {
+  return ComplaintsOf(before, solved, target);
+}
+
+std::string Complaints(const StateUpdateOperands& before, const StateUpdateOperands& solved,
+                       const Target& target) {
+  return ComplaintsOf(before, solved, target);
+}
+
+CaseResult VerifyCase(const std::string& case_name, const Target& target, Layout layout) {
+  if (const ScanCase* scan_case = FindScanCase(case_name)) {
+    return Verify(*scan_case, target, layout);
+  }
+  if (const StateUpdateCase* update_case = FindStateUpdateCase(case_name)) {
+    return Verify(*update_case, target, layout);
+  }
+  CaseResult result;
+  result.case_name = case_name;
+  result.message = "there is no case of this name";
+  return result;
+}
+
+}  // namespace tilescan::testing

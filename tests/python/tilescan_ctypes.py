@@ -1,0 +1,132 @@
+"""tilescan through its C interface, include/tilescan/tilescan.h, with torch tensors as operands."""
+
+import ctypes
+import json
+import pathlib
+
+import torch
+
+MAX_NDIM = 5
+
+# DLPack's codes and bits.
+DTYPES = {
+    torch.float64: (2, 64), torch.float32: (2, 32), torch.float16: (2, 16),
+    torch.bfloat16: (4, 16), torch.int32: (0, 32), torch.int64: (0, 64), torch.uint8: (1, 8),
+    torch.bool: (6, 8),
+}
+
+
+class DType(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("dtype", DType), ("ndim", ctypes.c_int32),
+                ("shape", ctypes.c_int64 * MAX_NDIM), ("strides", ctypes.c_int64 * MAX_NDIM)]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("backend", ctypes.c_char_p),
+                ("kernel", ctypes.c_char_p), ("instruction_set", ctypes.c_char_p),
+                ("chunk_size", ctypes.c_int64), ("num_threads", ctypes.c_int32),
+                ("executor", ctypes.c_void_p)]
+
+
+def _tensors(names: str) -> list[tuple[str, type]]:
+    return [(name, Tensor) for name in names.split()]
+
+
+class ScanForwardArgs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t),
+                *_tensors("x dt A B C D z dt_bias initial_states seq_idx cu_seqlens "
+                          "out final_states states_out"),
+                ("states_every", ctypes.c_int64), ("dt_softplus", ctypes.c_int32),
+                ("dt_limit", ctypes.c_float * 2)]
+
+
+class StateUpdateArgs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t),
+                *_tensors("state x dt A B C D z dt_bias state_batch_indices fresh num_accepted "
+                          "out"),
+                ("dt_softplus", ctypes.c_int32), ("dt_limit", ctypes.c_float * 2)]
+
+
+ARGS = {"scan_forward": ScanForwardArgs, "state_update": StateUpdateArgs}
+
+
+def _view(tensor: torch.Tensor) -> Tensor:
+    code, bits = DTYPES[tensor.dtype]
+    padding = [0] * (MAX_NDIM - tensor.ndim)
+    return Tensor(tensor.data_ptr(), DType(code, bits, 1), tensor.ndim,
+                  (ctypes.c_int64 * MAX_NDIM)(*tensor.shape, *padding),
+                  (ctypes.c_int64 * MAX_NDIM)(*tensor.stride(), *padding))
+
+
+class Error(Exception):
+    """A status other than TILESCAN_OK, with the library's message."""
+
+
+class Library:
+    """The shared library at a path. Raises Error where a call of the library fails."""
+
+    def __init__(self, path: pathlib.Path):
+        self._library = ctypes.CDLL(str(path))
+        for name, restype in (("tilescan_last_error", ctypes.c_char_p),
+                              ("tilescan_status_name", ctypes.c_char_p),
+                              ("tilescan_version", ctypes.c_char_p),
+                              ("tilescan_info", ctypes.c_size_t),
+                              ("tilescan_plan_workspace_bytes", ctypes.c_size_t),
+                              ("tilescan_plan_destroy", None)):
+            getattr(self._library, name).restype = restype
+
+    def version(self) -> str:
+        return self._library.tilescan_version().decode()
+
+    def info(self) -> dict:
+        """What tilescan_info() says of the library and the machine."""
+        num_bytes = self._library.tilescan_info(None, ctypes.c_size_t(0)) + 1
+        buffer = ctypes.create_string_buffer(num_bytes)
+        self._library.tilescan_info(buffer, ctypes.c_size_t(num_bytes))
+        return json.loads(buffer.value)
+
+    def run(self, operation: str, tensors: dict[str, torch.Tensor], *, dt_softplus: bool,
+            dt_limit: tuple[float, float], backend: str, kernel: str | None = None,
+            instruction_set: str | None = None, chunk_size: int = 0, num_threads: int = 0) -> None:
+        """Plans and runs one call. tensors: operands and outputs by field name, in any strides."""
+        args = self._initialised(ARGS[operation], f"tilescan_{operation}_args_init")
+        for name, tensor in tensors.items():
+            setattr(args, name, _view(tensor))
+        args.dt_softplus = int(dt_softplus)
+        args.dt_limit = (ctypes.c_float * 2)(*dt_limit)
+        options = self._initialised(Options, "tilescan_options_init")
+        options.backend = backend.encode()
+        options.kernel = kernel.encode() if kernel else None
+        options.instruction_set = instruction_set.encode() if instruction_set else None
+        options.chunk_size = chunk_size
+        options.num_threads = num_threads
+
+        plan = ctypes.c_void_p()
+        self._check(getattr(self._library, f"tilescan_plan_{operation}")(
+            ctypes.byref(args), ctypes.byref(options), ctypes.byref(plan)))
+        try:
+            num_bytes = self._library.tilescan_plan_workspace_bytes(plan)
+            # All ones are NaN in every float dtype: a read of what was not written shows.
+            workspace = torch.full((num_bytes,), 0xFF, dtype=torch.uint8)
+            self._check(getattr(self._library, f"tilescan_run_{operation}")(
+                plan, ctypes.byref(args), ctypes.c_void_p(workspace.data_ptr()),
+                ctypes.c_size_t(num_bytes), None))
+        finally:
+            self._library.tilescan_plan_destroy(plan)
+
+    def _initialised(self, struct_type: type, function: str):
+        struct = struct_type()
+        getattr(self._library, function)(ctypes.byref(struct))
+        if struct.struct_size != ctypes.sizeof(struct):
+            raise Error(f"{function}: the library's struct has {struct.struct_size} bytes, the one "
+                        f"declared here {ctypes.sizeof(struct)}")
+        return struct
+
+    def _check(self, status: int) -> None:
+        if status != 0:
+            name = self._library.tilescan_status_name(status).decode()
+            raise Error(f"{name}: {self._library.tilescan_last_error().decode()}")

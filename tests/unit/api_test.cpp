@@ -1,0 +1,283 @@
+// The C interface: statuses and messages, and that nothing is touched when a call fails.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/last_error.h"
+#include "api/rows.h"
+#include "tilescan/tilescan.h"
+
+namespace tilescan {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kSeqlen = 70, kNheads = 4, kHeaddim = 6, kNgroups = 2, kDstate = 5;
+constexpr float kUntouched = -77.0f;
+
+// A small scan with data.
+struct SmallScan {
+  std::vector<float> x = std::vector<float>(kSeqlen * kNheads * kHeaddim, 0.5f);
+  std::vector<float> dt = std::vector<float>(kSeqlen * kNheads, 0.25f);
+  std::vector<float> A = std::vector<float>(kNheads, -1.0f);
+  std::vector<float> B = std::vector<float>(kSeqlen * kNgroups * kDstate, 1.0f);
+  std::vector<float> C = B;
+  std::vector<float> out = std::vector<float>(x.size(), kUntouched);
+  tilescan_scan_forward_args args;
+
+  SmallScan() {
+    tilescan_scan_forward_args_init(&args);
+    const int64_t x_shape[] = {1, kSeqlen, kNheads, kHeaddim};
+    const int64_t B_shape[] = {1, kSeqlen, kNgroups, kDstate};
+    args.x = tilescan_contiguous(x.data(), tilescan_float32(), 4, x_shape);
+    args.dt = tilescan_contiguous(dt.data(), tilescan_float32(), 3, x_shape);
+    args.A = tilescan_contiguous(A.data(), tilescan_float32(), 1, x_shape + 2);
+    args.B = tilescan_contiguous(B.data(), tilescan_float32(), 4, B_shape);
+    args.C = tilescan_contiguous(C.data(), tilescan_float32(), 4, B_shape);
+    args.out = tilescan_contiguous(out.data(), tilescan_float32(), 4, x_shape);
+  }
+
+  bool is_out_untouched() const { return out == std::vector<float>(out.size(), kUntouched); }
+};
+
+struct OwnedPlan {
+  tilescan_plan* plan = nullptr;
+  ~OwnedPlan() { tilescan_plan_destroy(plan); }
+};
+
+std::string LastError() { return tilescan_last_error(); }
+
+// x = 1/2, B = C = 1, dt A = -1/4 everywhere: the sum of a geometric series.
+float ExpectedOut(int64_t token) {
+  const double decay = std::exp(-0.25);
+  const double sum = (1 - std::pow(decay, double(token + 1))) / (1 - decay);
+  return static_cast<float>(kDstate * 0.25 * 0.5 * sum);
+}
+
+TEST(Status, HasANameForEach) {
+  EXPECT_STREQ(tilescan_status_name(TILESCAN_OK), "ok");
+  EXPECT_STREQ(tilescan_status_name(TILESCAN_INVALID_ARGUMENT), "invalid argument");
+  EXPECT_STREQ(tilescan_status_name(TILESCAN_UNSUPPORTED), "unsupported");
+  EXPECT_STREQ(tilescan_status_name(TILESCAN_OUT_OF_MEMORY), "out of memory");
+  EXPECT_STREQ(tilescan_status_name(TILESCAN_INTERNAL), "internal error");
+  EXPECT_STREQ(tilescan_status_name(static_cast<tilescan_status>(99)), "unknown status");
+}
+
+TEST(Version, IsThatOfTheHeader) {
+  EXPECT_STREQ(tilescan_version(), TILESCAN_VERSION_STRING);
+  const std::string expected = std::to_string(TILESCAN_VERSION_MAJOR) + "." +
+                               std::to_string(TILESCAN_VERSION_MINOR) + "." +
+                               std::to_string(TILESCAN_VERSION_PATCH);
+  EXPECT_EQ(expected, TILESCAN_VERSION_STRING);
+}
+
+TEST(Init, SetsDefaultsWhateverWasThere) {
+  tilescan_scan_forward_args scan;
+  std::memset(&scan, 0xff, sizeof(scan));
+  tilescan_scan_forward_args_init(&scan);
+  EXPECT_EQ(scan.struct_size, sizeof(scan));
+  EXPECT_EQ(scan.x.dtype.bits, 0);
+  EXPECT_EQ(scan.x.data, nullptr);
+  EXPECT_EQ(scan.states_every, 0);
+  EXPECT_EQ(scan.dt_softplus, 0);
+  EXPECT_EQ(scan.dt_limit[0], 0.0f);
+  EXPECT_EQ(scan.dt_limit[1], INFINITY);
+  tilescan_state_update_args update;
+  std::memset(&update, 0xff, sizeof(update));
+  tilescan_state_update_args_init(&update);
+  EXPECT_EQ(update.struct_size, sizeof(update));
+  EXPECT_EQ(update.out.ndim, 0);
+  EXPECT_EQ(update.dt_limit[1], INFINITY);
+  tilescan_options options;
+  std::memset(&options, 0xff, sizeof(options));
+  tilescan_options_init(&options);
+  EXPECT_EQ(options.struct_size, sizeof(options));
+  EXPECT_EQ(options.backend, nullptr);
+  EXPECT_EQ(options.executor, nullptr);
+}
+
+TEST(Init, AllowsNull) {
+  tilescan_scan_forward_args_init(nullptr);
+  tilescan_state_update_args_init(nullptr);
+  tilescan_options_init(nullptr);
+  tilescan_plan_destroy(nullptr);
+}
+
+TEST(Plan, FailsOnNullPointers) {
+  SmallScan scan;
+  OwnedPlan owned;
+  EXPECT_EQ(tilescan_plan_scan_forward(&scan.args, nullptr, nullptr), TILESCAN_INVALID_ARGUMENT);
+  EXPECT_EQ(LastError(), "scan_forward: plan is NULL");
+  EXPECT_EQ(tilescan_plan_scan_forward(nullptr, nullptr, &owned.plan), TILESCAN_INVALID_ARGUMENT);
+  EXPECT_EQ(LastError(), "scan_forward: args is NULL");
+  EXPECT_EQ(tilescan_plan_state_update(nullptr, nullptr, &owned.plan), TILESCAN_INVALID_ARGUMENT);
+  EXPECT_EQ(LastError(), "state_update: args is NULL");
+  EXPECT_EQ(tilescan_run_scan_forward(nullptr, &scan.args, nullptr, 0, nullptr),
+            TILESCAN_INVALID_ARGUMENT);
+  EXPECT_EQ(LastError(), "scan_forward: plan is NULL");
+  EXPECT_EQ(tilescan_run_state_update(nullptr, nullptr, nullptr, 0, nullptr),
+            TILESCAN_INVALID_ARGUMENT);
+  EXPECT_EQ(LastError(), "state_update: plan is NULL");
+  EXPECT_EQ(tilescan_plan_workspace_bytes(nullptr), 0u);
+  EXPECT_EQ(LastError(), "plan_workspace_bytes: plan is NULL");
+  char buffer[4] = "abc";
+  EXPECT_EQ(tilescan_plan_describe(nullptr, buffer, sizeof(buffer)), 0u);
+  EXPECT_STREQ(buffer, "");
+  EXPECT_EQ(LastError(), "plan_describe: plan is NULL");
+}
+
+TEST(Plan, FailsOnNullArgsWhenRunning) {
+  SmallScan scan;
+  OwnedPlan owned;
+  ASSERT_EQ(tilescan_plan_scan_forward(&scan.args, nullptr, &owned.plan), TILESCAN_OK);
+  EXPECT_EQ(tilescan_run_scan_forward(owned.plan, nullptr, nullptr, 0, nullptr),
+            TILESCAN_INVALID_ARGUMENT);
+  EXPECT_EQ(LastError(), "scan_forward: args is NULL");
+}
+
+TEST(Plan, IsNullAfterFailure) {
+  SmallScan scan;
+  scan.args.dt_softplus = 3;
+  tilescan_plan* plan = reinterpret_cast<tilescan_plan*>(&scan);
+  EXPECT_EQ(tilescan_plan_scan_forward(&scan.args, nullptr, &plan), TILESCAN_INVALID_ARGUMENT);
+  EXPECT_EQ(plan, nullptr);
+  EXPECT_EQ(LastError(), "scan_forward: dt_softplus is 3, expected 0 or 1");
+}
+
+TEST(Plan, TouchesNoMemory) {
+  SmallScan scan;
+  for (tilescan_tensor* tensor : {&scan.args.x, &scan.args.B, &scan.args.out}) {
+    tensor->data = nullptr;
+  }
+  OwnedPlan owned;
+  EXPECT_EQ(tilescan_plan_scan_forward(&scan.args, nullptr, &owned.plan), TILESCAN_OK);
+}
+
+TEST(Plan, RefusesFloat64OnTheCpuBackend) {
+  SmallScan scan;
+  for (tilescan_tensor* tensor : {&scan.args.x, &scan.args.B, &scan.args.C, &scan.args.out}) {
+    tensor->dtype = tilescan_float64();
+  }
+  tilescan_options options;
+  tilescan_options_init(&options);
+  options.backend = "cpu";
+  OwnedPlan owned;
+  EXPECT_EQ(tilescan_plan_scan_forward(&scan.args, &options, &owned.plan), TILESCAN_UNSUPPORTED);
+  EXPECT_NE(LastError().find("float64"), std::string::npos) << LastError();
+  EXPECT_EQ(tilescan_plan_scan_forward(&scan.args, nullptr, &owned.plan), TILESCAN_OK);
+}
+
+TEST(LastErrorMessage, OutlivesCallsThatSucceed) {
+  SmallScan scan;
+  OwnedPlan owned;
+  tilescan_plan_scan_forward(nullptr, nullptr, &owned.plan);
+  ASSERT_EQ(tilescan_plan_scan_forward(&scan.args, nullptr, &owned.plan), TILESCAN_OK);
+  EXPECT_EQ(LastError(), "scan_forward: args is NULL");
+}
+
+TEST(LastErrorMessage, IsTheThreadsOwn) {
+  OwnedPlan owned;
+  tilescan_plan_scan_forward(nullptr, nullptr, &owned.plan);
+  std::string at_start;
+  std::string after_failure;
+  std::thread other([&] {
+    at_start = tilescan_last_error();
+    tilescan_run_state_update(nullptr, nullptr, nullptr, 0, nullptr);
+    after_failure = tilescan_last_error();
+  });
+  other.join();
+  EXPECT_EQ(at_start, "");
+  EXPECT_EQ(after_failure, "state_update: plan is NULL");
+  EXPECT_EQ(LastError(), "scan_forward: args is NULL");
+}
+
+TEST(Guard, TurnsExceptionsIntoStatuses) {
+  EXPECT_EQ(api::Guard([]() -> Status { throw std::bad_alloc(); }), TILESCAN_OUT_OF_MEMORY);
+  EXPECT_EQ(LastError(), "out of memory");
+  EXPECT_EQ(api::Guard([]() -> Status { throw std::runtime_error("a fault"); }), TILESCAN_INTERNAL);
+  EXPECT_EQ(LastError(), "a fault");
+  EXPECT_EQ(api::Guard([]() -> Status { throw 1; }), TILESCAN_INTERNAL);
+  EXPECT_EQ(LastError(), "unknown exception");
+  EXPECT_EQ(api::Guard([] { return Status::Unsupported("not here"); }), TILESCAN_UNSUPPORTED);
+  EXPECT_EQ(LastError(), "not here");
+}
+
+TEST(Run, LeavesOutAloneWhenItFails) {
+  SmallScan scan;
+  OwnedPlan owned;
+  ASSERT_EQ(tilescan_plan_scan_forward(&scan.args, nullptr, &owned.plan), TILESCAN_OK);
+  EXPECT_EQ(tilescan_run_scan_forward(owned.plan, &scan.args, nullptr, 0, &scan),
+            TILESCAN_INVALID_ARGUMENT);
+  EXPECT_EQ(LastError().find("scan_forward: stream is not NULL"), 0u);
+  EXPECT_TRUE(scan.is_out_untouched());
+}
+
+// Every row of this build computes the same small scan, in a workspace of just the size asked for.
+TEST(Run, ComputesWithEveryRow) {
+  int num_run = 0;
+  for (const auto& rows : api::AllRows<ScanForwardProblem>()) {
+    for (const ScanForwardVariant& row : rows) {
+      SmallScan scan;
+      tilescan_options options;
+      tilescan_options_init(&options);
+      options.backend = row.backend;
+      options.kernel = row.name;
+      options.instruction_set = *row.instruction_set == '\0' ? nullptr : row.instruction_set;
+      OwnedPlan owned;
+      const tilescan_status planned = tilescan_plan_scan_forward(&scan.args, &options, &owned.plan);
+      if (planned == TILESCAN_UNSUPPORTED) continue;  // an instruction set of another machine
+      ASSERT_EQ(planned, TILESCAN_OK) << LastError();
+      const size_t workspace_bytes = tilescan_plan_workspace_bytes(owned.plan);
+      const std::unique_ptr<std::byte[]> workspace(new std::byte[workspace_bytes]);
+      ASSERT_EQ(tilescan_run_scan_forward(owned.plan, &scan.args, workspace.get(), workspace_bytes,
+                                          nullptr),
+                TILESCAN_OK)
+          << LastError();
+      for (int64_t token = 0; token < kSeqlen; ++token) {
+        // Five sums of at most 70 terms each in fp32: 1e-5 of the value is above any rounding.
+        EXPECT_NEAR(scan.out[static_cast<size_t>(token * kNheads * kHeaddim)], ExpectedOut(token),
+                    1e-5f * ExpectedOut(token))
+            << row.backend << "/" << row.name << "/" << row.instruction_set;
+      }
+      ++num_run;
+    }
+  }
+  EXPECT_GE(num_run, 3);
+}
+
+TEST(Describe, CutsTheTextToTheBuffer) {
+  const size_t length = tilescan_info(nullptr, 0);
+  ASSERT_GT(length, 10u);
+  std::vector<char> buffer(length + 1, '#');
+  EXPECT_EQ(tilescan_info(buffer.data(), buffer.size()), length);
+  const std::string text = buffer.data();
+  EXPECT_EQ(text.size(), length);
+  EXPECT_TRUE(json::parse(text).contains("backends"));
+
+  std::vector<char> small(8, '#');
+  EXPECT_EQ(tilescan_info(small.data(), 6), length);
+  EXPECT_EQ(std::string(small.data()), text.substr(0, 5));
+  EXPECT_EQ(small[6], '#');
+}
+
+TEST(Describe, NamesRowsThatPlansTake) {
+  SmallScan scan;
+  OwnedPlan owned;
+  ASSERT_EQ(tilescan_plan_scan_forward(&scan.args, nullptr, &owned.plan), TILESCAN_OK);
+  std::vector<char> buffer(tilescan_plan_describe(owned.plan, nullptr, 0) + 1);
+  tilescan_plan_describe(owned.plan, buffer.data(), buffer.size());
+  const json described = json::parse(buffer.data());
+  EXPECT_EQ(described["backend"], "cpu");
+  EXPECT_EQ(described["sizes"]["seqlen"], kSeqlen);
+  EXPECT_EQ(described["workspace_bytes"], tilescan_plan_workspace_bytes(owned.plan));
+}
+
+}  // namespace
+}  // namespace tilescan
