@@ -1,0 +1,74 @@
+#include "cli/bench_workload.h"
+
+#include <cstring>
+#include <variant>
+
+#include "cli/dtype.h"
+
+namespace tilescan::cli {
+namespace {
+
+DType ToTesting(const tilescan_dtype& dtype) {
+  for (const DType candidate : {DType::kFloat64, DType::kBFloat16, DType::kFloat16}) {
+    if (SameDType(testing::ToPublic(candidate), dtype)) return candidate;
+  }
+  return DType::kFloat32;
+}
+
+}  // namespace
+
+std::string BenchCase::Name() const {
+  return operation == Operation::kScanForward
+             ? testing::ScanCaseName(*preset, batch, seqlen)
+             : testing::StateUpdateCaseName(*preset, batch, /*is_cold=*/true);
+}
+
+testing::WorkloadDTypes BenchCase::DTypes() const {
+  return {ToTesting(dtype), ToTesting(state_dtype)};
+}
+
+BenchWorkload::BenchWorkload(const BenchCase& bench_case) {
+  const testing::WorkloadDTypes dtypes = bench_case.DTypes();
+  if (bench_case.operation == Operation::kScanForward) {
+    scan_ = testing::ScanWorkload(*bench_case.preset, bench_case.batch, bench_case.seqlen, dtypes);
+    args_ = testing::MakeArgs(scan_);
+  } else {
+    update_ = testing::StateUpdateWorkload(*bench_case.preset, bench_case.batch, dtypes);
+    args_ = testing::MakeArgs(update_);
+    const double state_bytes =
+        testing::StateBytes(*bench_case.preset, bench_case.batch, dtypes.states);
+    states_.emplace(update_.state, testing::NumLayersBeyondCaches(state_bytes));
+  }
+}
+
+OperationArgs* BenchWorkload::Next() {
+  if (states_) {
+    std::get<tilescan_state_update_args>(args_).state.data = states_->layer(layer_idx_);
+    layer_idx_ = (layer_idx_ + 1) % states_->num_layers();
+  }
+  return &args_;
+}
+
+void BenchWorkload::Restart() {
+  if (!states_) return;
+  const auto state_bytes =
+      static_cast<size_t>(TensorBytes(std::get<tilescan_state_update_args>(args_).state).value());
+  std::memcpy(states_->layer(0), update_.state.view().data, state_bytes);
+  layer_idx_ = 0;
+}
+
+OutputCopies BenchWorkload::CopyOutputs() {
+  OutputCopies copies;
+  for (const Operand& output : OutputOperands(&args_)) {
+    tilescan_tensor tensor = *output.tensor;
+    if (!IsPresent(tensor)) continue;
+    const Buffer& buffer =
+        copies.buffers.emplace_back(static_cast<size_t>(TensorBytes(tensor).value()));
+    std::memcpy(buffer.data(), tensor.data, buffer.num_bytes());
+    tensor.data = buffer.data();
+    copies.tensors.push_back({output.name, tensor});
+  }
+  return copies;
+}
+
+}  // namespace tilescan::cli
