@@ -1,0 +1,133 @@
+#!/bin/sh
+# Builds everything and runs every test: layout and layers, C++ tests (optimised, and under
+# AddressSanitizer and UndefinedBehaviorSanitizer), the installed package, the command line, the
+# named cases, the fuzzers for a bounded time, lints, and agreement with other implementations.
+#
+# Made for Debian 12. As root it installs what is missing; otherwise it says what to install. Can be
+# run again. Goes on after a failure, and ends with the line "N passed, N failed", which counts all
+# tests. Logs and results lie in build/test_results.
+set -u
+cd "$(dirname "$0")" || exit 2
+
+PACKAGES="cmake ninja-build g++ libhwy-dev libcli11-dev nlohmann-json3-dev libgtest-dev
+  libbenchmark-dev pkg-config clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14
+  python3 python3-venv"
+VENV=.venv
+RESULTS=build/test_results
+JOBS=$(nproc)
+# A test program that takes longer hangs.
+PROGRAM_SECONDS=600
+FUZZ_SECONDS=45
+
+say() {
+  printf '\n== %s  [%s min]\n' "$*" "$((($(date +%s) - started) / 60))"
+}
+
+# check NAME COMMAND...: one check, which passes or fails.
+check() {
+  name=$1
+  shift
+  log=$RESULTS/$(printf '%s' "$name" | tr -c 'A-Za-z0-9\n' '_').log
+  if "$@" >"$log" 2>&1; then
+    echo "passed $name" >>"$RESULTS/checks.txt"
+    echo "passed: $name"
+  else
+    echo "failed $name" >>"$RESULTS/checks.txt"
+    tail -n 40 "$log"
+    echo "failed: $name"
+    return 1
+  fi
+}
+
+# tests NAME COMMAND...: a program that writes $RESULTS/NAME.xml. If it fails without naming a failed
+# test, in a crash or before any test, that counts as one.
+tests() {
+  name=$1
+  shift
+  log=$RESULTS/$name.log
+  rm -f "$RESULTS/$name.xml"
+  timeout "$PROGRAM_SECONDS" "$@" >"$log" 2>&1
+  status=$?
+  if [ $status -eq 0 ] && [ -s "$RESULTS/$name.xml" ]; then
+    echo "passed: $name"
+    return 0
+  fi
+  tail -n 40 "$log"
+  echo "failed: $name (exit status $status)"
+  if ! grep -qE '<(failure|error)' "$RESULTS/$name.xml" 2>/dev/null; then
+    echo "failed $name: exit status $status" >>"$RESULTS/checks.txt"
+  fi
+  return 1
+}
+
+build() {
+  cmake --preset "$1" && cmake --build --preset "$1" -j "$JOBS"
+}
+
+# cpp_tests PRESET: every test program of that build.
+cpp_tests() {
+  for program in build/"$1"/tests/*_test; do
+    [ -x "$program" ] || {
+      echo "failed $1: has no test program" >>"$RESULTS/checks.txt"
+      return
+    }
+    name=$1_$(basename "$program")
+    tests "$name" "$program" --gtest_brief=1 "--gtest_output=xml:$RESULTS/$name.xml"
+  done
+}
+
+# Seeds are read, and what the fuzzer finds worth keeping goes to the build folder.
+fuzz() {
+  program=$1
+  name=$(basename "$program" _fuzz)
+  mkdir -p "build/fuzz/corpus/$name"
+  seeds=tests/fuzz/corpus/$name
+  [ -d "$seeds" ] || seeds=
+  # shellcheck disable=SC2086  # none or one
+  "$program" -max_total_time="$FUZZ_SECONDS" -timeout=20 -rss_limit_mb=4096 \
+    -artifact_prefix="$RESULTS/" "build/fuzz/corpus/$name" $seeds
+}
+
+pytest() {
+  name=$1
+  shift
+  tests "$name" "$VENV/bin/python" -m pytest -q "--junitxml=$RESULTS/$name.xml" "$@"
+}
+
+started=$(date +%s)
+rm -rf "$RESULTS"
+mkdir -p "$RESULTS"
+
+say "What is needed"
+# shellcheck disable=SC2086  # a list of names
+tools/need_packages.sh $PACKAGES || exit 2
+check "python packages" tests/python/install.sh "$VENV"
+
+say "Sources"
+check "format" tools/format.sh --check
+check "layers" tools/check_layers.py
+pytest tools tools
+
+say "Optimised build"
+check "build release" build release && {
+  cpp_tests release
+  tests package ctest --test-dir build/release -R '^package_' --no-tests=error --output-on-failure \
+    --output-junit "$(pwd)/$RESULTS/package.xml"
+  check "tilescan verify" build/release/tilescan verify
+  pytest cli tests/cli --tool build/release/tilescan
+  pytest peers tests/python --build-dir build/release
+}
+
+say "Sanitized build"
+check "build asan" build asan && cpp_tests asan
+
+say "Fuzzers"
+check "build fuzz" build fuzz && for program in build/fuzz/fuzz/*_fuzz; do
+  check "$(basename "$program")" fuzz "$program"
+done
+
+say "Lints"
+check "clang-tidy" tools/tidy.sh build/release
+
+say "Result"
+python3 tools/count_tests.py "$RESULTS"
