@@ -106,7 +106,7 @@ check "python packages" tests/python/install.sh "$VENV"
 say "Sources"
 check "format" tools/format.sh --check
 check "layers" tools/check_layers.py
-pytest tools tools
+pytest tools tests/tools
 
 say "Optimised build"
 check "build release" build release && {

@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Tests of count_tests.py: python3 tools/count_tests_test.py"""
+"""Tests of tools/count_tests.py."""
 
 import subprocess
 import sys
@@ -7,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-TOOL = Path(__file__).resolve().parent / "count_tests.py"
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "count_tests.py"
 
 GOOGLE_TEST = """<?xml version="1.0" encoding="UTF-8"?>
 <testsuites tests="4" failures="1" disabled="1" errors="0" name="AllTests">
@@ -85,6 +84,3 @@ class CountTestsTest(unittest.TestCase):
         self.assertEqual(self.count(),
                          (["failed: plan.xml: holds no test", "0 passed, 1 failed"], 1))
 
-
-if __name__ == "__main__":
-    unittest.main()

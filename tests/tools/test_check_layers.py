@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Tests of check_layers.py: python3 tools/check_layers_test.py"""
+"""Tests of tools/check_layers.py."""
 
 import subprocess
 import sys
@@ -7,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import check_layers
 
 
@@ -98,6 +97,3 @@ class CheckLayersTest(unittest.TestCase):
         self.write("src/core/b.h", '"plan/plan.h"')
         self.assertEqual(run(), 1)
 
-
-if __name__ == "__main__":
-    unittest.main()
