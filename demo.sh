@@ -11,7 +11,6 @@ cd "$(dirname "$0")"
 BUILD=build/release
 RESULTS=build/demo
 VENV=.venv
-MATPLOTLIB="matplotlib>=3.8,<4"
 PACKAGES="cmake ninja-build g++ libhwy-dev libcli11-dev nlohmann-json3-dev libgtest-dev
   libbenchmark-dev python3 python3-venv"
 
@@ -31,7 +30,7 @@ say "1/5 What is needed"
 tools/need_packages.sh $PACKAGES
 [ -x "$VENV/bin/pip" ] || python3 -m venv "$VENV"
 "$VENV/bin/python" -c 'import matplotlib' 2>/dev/null ||
-  "$VENV/bin/pip" install --quiet --disable-pip-version-check "$MATPLOTLIB"
+  "$VENV/bin/pip" install --quiet --disable-pip-version-check -r bench/requirements.txt
 echo "all there"
 
 say "2/5 Build"
