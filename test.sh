@@ -102,6 +102,8 @@ say "What is needed"
 # shellcheck disable=SC2086  # a list of names
 tools/need_packages.sh $PACKAGES || exit 2
 check "python packages" tests/python/install.sh "$VENV"
+check "plotting packages" "$VENV/bin/pip" install --quiet --disable-pip-version-check \
+  -r bench/requirements.txt
 
 say "Sources"
 check "format" tools/format.sh --check

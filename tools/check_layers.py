@@ -50,9 +50,9 @@ LAYERS = (
     Layer("cli", ("cli/", "testing/", PUBLIC), ("CLI/", "nlohmann/") + POSIX),
     Layer("bench", ("bench/", "testing/", PUBLIC), ("benchmark/", "CLI/", "nlohmann/") + POSIX),
     Layer("tests/package", (), (PUBLIC,)),
-    Layer("tests", ("tests/", "testing/", "cli/", "api/", "plan/", "cpu/", "reference/",
+    Layer("tests", ("tests/", "testing/", "bench/", "cli/", "api/", "plan/", "cpu/", "reference/",
                     "numerics/", "core/", PUBLIC),
-          ("gtest/", "gmock/", "nlohmann/", "fuzzer/") + POSIX),
+          ("gtest/", "gmock/", "nlohmann/", "fuzzer/", "hwy/") + POSIX),
     Layer("examples", (PUBLIC,)),
 )
 SOURCE_FOLDERS = sorted({layer.folder.split("/")[0] for layer in LAYERS})
