@@ -12,7 +12,7 @@ BUILD=build/release
 RESULTS=build/demo
 VENV=.venv
 PACKAGES="cmake ninja-build g++ libhwy-dev libcli11-dev nlohmann-json3-dev libgtest-dev
-  libbenchmark-dev python3 python3-venv"
+  python3 python3-venv"
 
 # expected_out in the file is transformers' own result, computed in fp32 with chunk_size 64. An fp32
 # chunked scan with dstate 128 is within (2 * 64 + 128) * 2^-24 = 1.53e-5 of the exact result

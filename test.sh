@@ -88,6 +88,12 @@ fuzz() {
     -artifact_prefix="$RESULTS/" "build/fuzz/corpus/$name" $seeds
 }
 
+# What is compared with, and what the tools draw with.
+python_packages() {
+  tests/python/install.sh "$VENV" &&
+    "$VENV/bin/pip" install --quiet --disable-pip-version-check -r bench/requirements.txt
+}
+
 pytest() {
   name=$1
   shift
@@ -101,7 +107,7 @@ mkdir -p "$RESULTS"
 say "What is needed"
 # shellcheck disable=SC2086  # a list of names
 tools/need_packages.sh $PACKAGES || exit 2
-check "python packages" tests/python/install.sh "$VENV"
+check "python packages" python_packages
 check "plotting packages" "$VENV/bin/pip" install --quiet --disable-pip-version-check \
   -r bench/requirements.txt
 

@@ -141,12 +141,12 @@ Command AddBenchCommand(CLI::App* parent) {
   app->add_option("--seqlen", flags->seqlens, "Tokens (default: 512 2048 8192)")
       ->type_name("N")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   app->add_option("--batch", flags->batches,
                   "Sequences at once (default: 1; for state_update 1 8 32)")
       ->type_name("N")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   AddOperationFlag(app, &flags->options);
   AddParsedFlag(app, "--dtype", ParseFloatDType, &flags->dtype,
                 "Type of x, B, C and out: fp32 (default), bf16, fp16 or fp64", "TYPE");
@@ -158,7 +158,7 @@ Command AddBenchCommand(CLI::App* parent) {
       ->type_name("BACKEND");
   app->add_option("--repeats", flags->settings.num_samples, "Samples of each case (default: 7)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   AddJsonFlag(app, &flags->json_path);
   app->footer(
       Concat("A sample is enough calls to last a tenth of a second. The ceiling of a scan is the\n"

@@ -1,6 +1,18 @@
 #include "cli/flags.h"
 
+#include "cli/safetensors_header.h"
+
 namespace tilescan::cli {
+
+CLI::Validator AtLeast(int64_t minimum) {
+  return CLI::Validator(
+      [minimum](const std::string& text) -> std::string {
+        int64_t value = 0;
+        if (CLI::detail::lexical_cast(text, value) && value >= minimum) return "";
+        return Concat("expected at least ", minimum, ", got ", Quote(text));
+      },
+      /*validator_desc=*/"");
+}
 
 void AddComputeFlags(CLI::App* command, ComputeOptions* compute) {
   command->add_option("--backend", compute->backend, "Backend: cpu or reference")
@@ -13,7 +25,7 @@ void AddComputeFlags(CLI::App* command, ComputeOptions* compute) {
       ->type_name("NAME");
   command->add_option("--threads", compute->num_threads, "CPU threads; 0: all")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(AtLeast(0));
 }
 
 void AddOperationFlag(CLI::App* command, ProblemOptions* options) {

@@ -3,6 +3,7 @@
 #define TILESCAN_CLI_FLAGS_H_
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,9 @@ void AddParsedFlag(CLI::App* command, const std::string& flag, Value (*parse)(co
   };
   command->add_option_function<std::string>(flag, store, description)->type_name(type_name);
 }
+
+// For integers.
+CLI::Validator AtLeast(int64_t minimum);
 
 // Add the flags to a subcommand. The options must live until the command line is parsed.
 void AddComputeFlags(CLI::App* command, ComputeOptions* compute);

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/error.h"
+#include "cli/safetensors_header.h"
 #include "tilescan/tilescan.h"
 
 namespace tilescan::cli {
@@ -19,6 +20,18 @@ int Fail(const std::string& message) {
   return kExitError;
 }
 
+// What CLI11 prints for wrong usage. app is the command that failed, or the tool.
+std::string FailureText(const CLI::App* app, const CLI::Error& error) {
+  std::string reason = error.what();
+  if (app->get_parent() == nullptr && app->get_subcommands().empty() &&
+      error.get_name() == "RequiredError") {
+    const std::vector<std::string> unknown = app->remaining();
+    reason =
+        unknown.empty() ? "a command is needed" : Concat("no command ", Quote(unknown.front()));
+  }
+  return Concat("tilescan: ", reason, "\ntilescan: see --help\n");
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("tilescan: the Mamba-2 recurrence (state-space duality).", "tilescan");
   app.set_version_flag("--version", std::string("tilescan ") + tilescan_version());
@@ -26,9 +39,7 @@ int Main(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 done; 1 a check failed (verify, run --check); 2 bad usage or bad input.\n"
       "'tilescan COMMAND --help' has examples.");
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return std::string("tilescan: ") + error.what() + "\ntilescan: see --help\n";
-  });
+  app.failure_message(FailureText);
   const std::vector<Command> commands = {AddInfoCommand(&app), AddPlanCommand(&app),
                                          AddRunCommand(&app), AddVerifyCommand(&app),
                                          AddBenchCommand(&app)};

@@ -48,6 +48,12 @@ int64_t ParseCount(const std::string& text) {
   return *value;
 }
 
+double ParseTolerance(const std::string& text) {
+  const std::optional<double> value = ParseNumber<double>(text);
+  if (!value || !(*value >= 0)) throw Error(Concat("expected 0 or more, got ", Quote(text)));
+  return *value;
+}
+
 std::pair<float, float> ParseLimits(const std::string& text) {
   const size_t comma = text.find(',');
   if (comma != std::string::npos) {

@@ -52,6 +52,7 @@ Operation ParseOperation(const std::string& text);
 std::pair<float, float> ParseLimits(const std::string& text);
 tilescan_dtype ParseFloatDType(const std::string& text);
 int64_t ParseCount(const std::string& text);
+double ParseTolerance(const std::string& text);
 
 }  // namespace tilescan::cli
 

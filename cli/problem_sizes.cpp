@@ -77,7 +77,7 @@ void AddSizeFlags(CLI::App* command, SizeFlags* flags) {
   command->add_option("--preset", flags->preset, "A model's sizes, by name; other sizes override")
       ->type_name("NAME");
   const auto add = [&](const char* name, std::optional<int64_t>* size, const char* text) {
-    command->add_option(name, *size, text)->type_name("N")->check(CLI::NonNegativeNumber);
+    command->add_option(name, *size, text)->type_name("N")->check(AtLeast(0));
   };
   add("--batch", &flags->batch, "Sequences at once (default: 1)");
   add("--seqlen", &flags->seqlen, "Tokens of each sequence");

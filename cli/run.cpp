@@ -219,11 +219,10 @@ Command AddRunCommand(CLI::App* parent) {
   AddComputeFlags(app, &flags->compute);
   app->add_option("--repeats", flags->repeats, "Time the median of N runs (default: one run)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  app->add_option("--check", flags->check,
-                  "Fail unless every expected_NAME tensor agrees within this relative L2 error")
-      ->type_name("LIMIT")
-      ->check(CLI::NonNegativeNumber);
+      ->check(AtLeast(1));
+  AddParsedFlag(app, "--check", ParseTolerance, &flags->check,
+                "Fail unless every expected_NAME tensor agrees within this relative L2 error",
+                "LIMIT");
   AddJsonFlag(app, &flags->json_path);
   app->footer(
       "Flags override the file's __metadata__ (operation, dt_softplus, dt_limit, states_every,\n"

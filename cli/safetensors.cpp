@@ -91,6 +91,12 @@ SafetensorsContent ParseSafetensors(std::span<const std::byte> file, const std::
                                 header_bytes);
   if (!header.starts_with('{')) throw Error(Concat(where, ": the header does not begin with '{'"));
 
+  // The JSON parser takes a zero byte for the end of the text, and would not look at what follows.
+  const size_t zero_idx = header.find('\0');
+  if (zero_idx != std::string_view::npos) {
+    throw Error(Concat(where, ": the header has a zero byte, at its byte ", zero_idx));
+  }
+
   SafetensorsContent content = ParseSafetensorsHeader(header, where);
   CheckRanges(content, rest_bytes - header_bytes, where);
   for (auto& [name, entry] : content.tensors) {

@@ -1,5 +1,6 @@
 // tilescan verify: named cases on every backend and instruction set of the machine, each output
 // against the float64 recurrence.
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -86,12 +87,13 @@ void Count(Outcome outcome, Counts* counts) {
   }
 }
 
+// The error, and how much of the nearer of its two limits it takes.
 std::string ErrorsText(const testing::OutputError& error) {
-  return Concat(" ", error.output, " relative L2 ", ErrorText(error.comparison.relative_l2),
-                ", max relative ", ErrorText(error.comparison.max_relative), " of ",
-                ErrorText(error.max_relative_limit), ", max scaled ",
-                ErrorText(error.comparison.max_scaled), " of ", ErrorText(error.max_scaled_limit),
-                ";");
+  const testing::Comparison& comparison = error.comparison;
+  const double part_of_limit = std::max(comparison.max_relative / error.max_relative_limit,
+                                        comparison.max_scaled / error.max_scaled_limit);
+  return Concat(" ", error.output, " ", ErrorText(comparison.relative_l2), " (",
+                FigureText(100.0 * part_of_limit), " % of the limit);");
 }
 
 std::string ResultText(const Job& job, const CaseResult& result) {
@@ -175,11 +177,13 @@ Command AddVerifyCommand(CLI::App* parent) {
   app->add_option("--filter", flags->filter, "Cases whose name contains this")->type_name("TEXT");
   app->add_option("--threads", flags->num_threads, "CPU threads; 0: all")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(AtLeast(0));
   AddJsonFlag(app, &flags->json_path);
   app->footer(
       "Each case is run on each backend, kernel and instruction set of this machine, and every\n"
-      "output compared with the recurrence in float64. Exit code 1 if a case fails.\n"
+      "output compared with the recurrence in float64. Shown is the relative L2 error, and how "
+      "much\n"
+      "of its limits the largest error of an element takes. Exit code 1 if a case fails.\n"
       "Examples:\n"
       "  tilescan verify\n"
       "  tilescan verify --backend cpu --filter float32\n"

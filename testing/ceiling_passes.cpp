@@ -27,8 +27,11 @@ float MultiplyAdd(int64_t num_rounds, float seed) {
   const FloatTag d;
   const FloatVector factor = hn::Set(d, 1.0f + seed);
   const FloatVector term = hn::Set(d, seed);
-  FloatVector acc0 = term, acc1 = term, acc2 = term, acc3 = term, acc4 = term, acc5 = term;
-  FloatVector acc6 = term, acc7 = term, acc8 = term, acc9 = term, acc10 = term, acc11 = term;
+  // Each begins with a value of its own: a compiler would make one of sums that are the same.
+  const auto start = [&](int idx) HWY_ATTR { return hn::Set(d, seed + static_cast<float>(idx)); };
+  FloatVector acc0 = start(0), acc1 = start(1), acc2 = start(2), acc3 = start(3);
+  FloatVector acc4 = start(4), acc5 = start(5), acc6 = start(6), acc7 = start(7);
+  FloatVector acc8 = start(8), acc9 = start(9), acc10 = start(10), acc11 = start(11);
   for (int64_t round = 0; round < num_rounds; ++round) {
     acc0 = hn::MulAdd(factor, term, acc0);
     acc1 = hn::MulAdd(factor, term, acc1);

@@ -106,6 +106,7 @@ HostTensor::HostTensor(DType dtype, std::vector<int64_t> shape, Layout layout)
   view_.ndim = static_cast<int>(shape_.size());
   std::copy(shape_.begin(), shape_.end(), view_.shape.begin());
   view_.strides = placement.strides;
+  is_row_major_ = layout == Layout::kCompact || layout == Layout::kShifted;
   const int64_t shift = layout == Layout::kShifted ? 1 : 0;
   const int64_t num_spanned = placement.highest - placement.lowest + 1 + shift;
   memory_bytes_ = 2 * kGuardBytes + static_cast<size_t>(num_spanned * ElementBytes(dtype));
@@ -162,6 +163,7 @@ tilescan_tensor HostTensor::Describe() const {
 }
 
 int64_t HostTensor::OffsetOf(int64_t idx) const {
+  if (is_row_major_) return idx;
   int64_t offset = 0;
   for (int dim = view_.ndim - 1; dim >= 0; --dim) {
     const size_t at = static_cast<size_t>(dim);
@@ -239,14 +241,21 @@ bool HostTensor::HasSameBits(const HostTensor& other) const {
 bool HostTensor::SurroundingsIntact() const {
   if (!present() || memory_.get_deleter().is_mapped()) return true;
   const auto element_bytes = static_cast<size_t>(ElementBytes(dtype()));
+  const auto is_poison = [](std::byte byte) { return byte == kPoison; };
   const auto start = static_cast<size_t>(static_cast<std::byte*>(view_.data) - memory_.get());
+  const std::byte* end = memory_.get() + memory_bytes_;
+  if (is_row_major_) {
+    const std::byte* first = memory_.get() + start;
+    return std::all_of<const std::byte*>(memory_.get(), first, is_poison) &&
+           std::all_of(first + static_cast<size_t>(num_elements()) * element_bytes, end, is_poison);
+  }
   std::vector<bool> is_element(memory_bytes_, false);
   for (int64_t idx = 0; idx < num_elements(); ++idx) {
     const size_t first = start + static_cast<size_t>(OffsetOf(idx)) * element_bytes;
     for (size_t byte = 0; byte < element_bytes; ++byte) is_element[first + byte] = true;
   }
   for (size_t byte = 0; byte < memory_bytes_; ++byte) {
-    if (!is_element[byte] && memory_.get()[byte] != kPoison) return false;
+    if (!is_element[byte] && !is_poison(memory_.get()[byte])) return false;
   }
   return true;
 }

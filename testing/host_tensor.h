@@ -82,6 +82,7 @@ class HostTensor {
 
   TensorView view_;
   std::vector<int64_t> shape_;
+  bool is_row_major_ = false;  // and dense: an element's index is its offset
   std::unique_ptr<std::byte, FreeMemory> memory_;
   size_t memory_bytes_ = 0;
 };

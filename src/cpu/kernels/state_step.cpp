@@ -90,11 +90,16 @@ HWY_INLINE void StepRows(const StepShape& shape, const StepBlock& block, T* stat
     acc_out[row] = hn::Zero(d);
     at[row] = state + row * row_stride;
   }
+  // A state from memory comes too late without this: its rows are short streams.
+  const int64_t ahead = 2 * kRows * row_stride;
   int64_t n = 0;
   for (; n + kStepLanes <= shape.dstate; n += kStepLanes) {
     StepVectors(hn::Load(d, block.B + n), hn::Load(d, block.C + n), dA, dt_x, at, acc_out);
 #pragma GCC unroll 4
-    for (int row = 0; row < kRows; ++row) at[row] += kStepLanes;
+    for (int row = 0; row < kRows; ++row) {
+      __builtin_prefetch(at[row] + ahead, 1);
+      at[row] += kStepLanes;
+    }
   }
   if (n < shape.dstate) {
     // The last elements go through vectors of their own, filled up with zeros.
