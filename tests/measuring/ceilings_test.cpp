@@ -70,7 +70,8 @@ TEST(CeilingPasses, TouchEveryElementOnce) {
   }
 }
 
-// With a seed of 1 every round adds 2 * 1 to each of the accumulators, which begin at 1.
+// With a seed of 1 a round adds 2 * 1 to each accumulator. They begin at 1 + 0, 1 + 1, ..., 1 + 11:
+// 5.5 more than 1 in the mean.
 TEST(CeilingPasses, MultiplyAndAddAsOftenAsCounted) {
   for (const CeilingPasses& passes : AllCeilingPasses()) {
     if (!passes.is_baseline && (hwy::SupportedTargets() & passes.hwy_target) == 0) continue;
