@@ -17,12 +17,15 @@ HWY_BEFORE_NAMESPACE();
 namespace tilescan::cpu::HWY_NAMESPACE {
 
 inline constexpr int64_t kStepLanes = hn::MaxLanes(FloatTag());
-// Rows of headdim that go through the state together, sharing the loads of B and C.
-inline constexpr int kBlockRows = 4;
+// Rows of headdim whose sums are made together.
+inline constexpr int64_t kSumRows = 4;
+// Rows that are taken out together where a step cannot be done in place.
+inline constexpr int64_t kBlockRows = kSumRows;
 
 StepShape MakeStepShape(int64_t num_tokens, int64_t nheads, int64_t headdim, int64_t dstate) {
   const auto padded = [](int64_t count) {
-    return (count + kStepLanes - 1) / kStepLanes * kStepLanes;
+    constexpr int64_t kMultiple = std::max(kStepLanes, kSumRows);
+    return (count + kMultiple - 1) / kMultiple * kMultiple;
   };
   return {num_tokens, nheads, headdim, dstate, padded(nheads), padded(headdim), padded(dstate)};
 }
@@ -61,61 +64,117 @@ struct StepBlock {
   float* out;  // of the block's rows
 };
 
-// One vector of each row through the step.
-template <int kRows, typename T>
-HWY_INLINE void StepVectors(FloatVector B, FloatVector C, FloatVector dA,
-                            const FloatVector (&dt_x)[kRows], T* const (&at)[kRows],
-                            FloatVector (&acc_out)[kRows]) {
+// A vector of the state through the step, in place; adds its part of h C.
+template <typename T>
+HWY_INLINE FloatVector StepVector(const StepBlock& block, int64_t n, FloatVector dA,
+                                  FloatVector dt_x, T* state, FloatVector acc_out) {
   const FloatTag d;
+  const FloatVector before = hn::Mul(dA, LoadFloats(d, state));
+  const FloatVector after = hn::MulAdd(dt_x, hn::Load(d, block.B + n), before);
+  StoreFloats(d, after, state);
+  return hn::MulAdd(after, hn::Load(d, block.C + n), acc_out);
+}
+
+// Asks for what the state's stream comes to next, for writing. May point behind the state, where
+// nothing happens.
+template <typename T>
+HWY_INLINE void PrefetchAhead(const T* state) {
+  constexpr uintptr_t kAheadBytes = 2048;
+  constexpr uintptr_t kLineBytes = 64;
+  const uintptr_t ahead = reinterpret_cast<uintptr_t>(state) + kAheadBytes;
 #pragma GCC unroll 4
-  for (int row = 0; row < kRows; ++row) {
-    const FloatVector before = hn::Mul(dA, LoadFloats(d, at[row]));
-    const FloatVector after = hn::MulAdd(dt_x[row], B, before);
-    StoreFloats(d, after, at[row]);
-    acc_out[row] = hn::MulAdd(after, C, acc_out[row]);
+  for (uintptr_t byte = 0; byte < 2 * kStepLanes * sizeof(T); byte += kLineBytes) {
+    __builtin_prefetch(reinterpret_cast<const void*>(ahead + byte), 1);
   }
 }
 
-// kRows rows of a state, row_stride elements apart, through one token, in place.
-template <int kRows, typename T>
-HWY_INLINE void StepRows(const StepShape& shape, const StepBlock& block, T* state,
-                         int64_t row_stride) {
+// One row of a state through one token, in place. The sum of the result's lanes is the row's out.
+// Rows are taken one after the other, as they lie: a state that comes from memory is one stream,
+// and several rows at a time took 1.5 times as long.
+template <typename T>
+HWY_INLINE FloatVector StepRow(const StepShape& shape, const StepBlock& block, float x, T* state) {
   const FloatTag d;
   const FloatVector dA = hn::Set(d, block.dA);
-  FloatVector dt_x[kRows], acc_out[kRows];
-  T* at[kRows];
-#pragma GCC unroll 4
-  for (int row = 0; row < kRows; ++row) {
-    dt_x[row] = hn::Set(d, block.dt * block.x[row]);
-    acc_out[row] = hn::Zero(d);
-    at[row] = state + row * row_stride;
-  }
-  // A state from memory comes too late without this: its rows are short streams.
-  const int64_t ahead = 2 * kRows * row_stride;
+  const FloatVector dt_x = hn::Set(d, block.dt * x);
+  // Two chains of additions: one would be the limit when the state is in the cache.
+  FloatVector even = hn::Zero(d);
+  FloatVector odd = hn::Zero(d);
   int64_t n = 0;
-  for (; n + kStepLanes <= shape.dstate; n += kStepLanes) {
-    StepVectors(hn::Load(d, block.B + n), hn::Load(d, block.C + n), dA, dt_x, at, acc_out);
-#pragma GCC unroll 4
-    for (int row = 0; row < kRows; ++row) {
-      __builtin_prefetch(at[row] + ahead, 1);
-      at[row] += kStepLanes;
-    }
+  for (; n + 2 * kStepLanes <= shape.dstate; n += 2 * kStepLanes) {
+    PrefetchAhead(state + n);
+    even = StepVector(block, n, dA, dt_x, state + n, even);
+    odd = StepVector(block, n + kStepLanes, dA, dt_x, state + n + kStepLanes, odd);
+  }
+  if (n + kStepLanes <= shape.dstate) {
+    even = StepVector(block, n, dA, dt_x, state + n, even);
+    n += kStepLanes;
   }
   if (n < shape.dstate) {
-    // The last elements go through vectors of their own, filled up with zeros.
+    // The last elements go through a vector of their own, filled up with zeros.
     const size_t tail_bytes = static_cast<size_t>(shape.dstate - n) * sizeof(T);
-    T tails[kRows][kStepLanes] = {};
-    T* tail_at[kRows];
-    for (int row = 0; row < kRows; ++row) {
-      std::memcpy(tails[row], at[row], tail_bytes);
-      tail_at[row] = tails[row];
-    }
-    StepVectors(hn::Load(d, block.B + n), hn::Load(d, block.C + n), dA, dt_x, tail_at, acc_out);
-    for (int row = 0; row < kRows; ++row) std::memcpy(at[row], tails[row], tail_bytes);
+    T tail[kStepLanes] = {};
+    std::memcpy(tail, state + n, tail_bytes);
+    odd = StepVector(block, n, dA, dt_x, tail, odd);
+    std::memcpy(state + n, tail, tail_bytes);
   }
+  return hn::Add(even, odd);
+}
+
+#if HWY_TARGET == HWY_SCALAR
+
+HWY_INLINE void StoreSumsOfLanes(const FloatVector (&rows)[kSumRows], float* to) {
+  for (int row = 0; row < kSumRows; ++row) to[row] = hn::GetLane(rows[row]);
+}
+
+#else
+
+// Adds up the blocks of four lanes.
+template <class D>
+HWY_INLINE hn::Vec<hn::CappedTag<float, 4> > SumOfBlocks(D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) <= 4) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return SumOfBlocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// Stores the sums of the lanes of each row.
+HWY_INLINE void StoreSumsOfLanes(const FloatVector (&rows)[kSumRows], float* to) {
+  const FloatTag d;
+  const hn::Repartition<double, FloatTag> d_pairs;
+  const auto add_halves = [d](FloatVector a, FloatVector b) HWY_ATTR {
+    return hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+  };
+  const auto rows_01 = hn::BitCast(d_pairs, add_halves(rows[0], rows[1]));
+  const auto rows_23 = hn::BitCast(d_pairs, add_halves(rows[2], rows[3]));
+  const FloatVector sums = hn::Add(hn::BitCast(d, hn::InterleaveLower(d_pairs, rows_01, rows_23)),
+                                   hn::BitCast(d, hn::InterleaveUpper(d_pairs, rows_01, rows_23)));
+  hn::StoreU(SumOfBlocks(d, sums), hn::CappedTag<float, 4>(), to);
+}
+
+#endif  // HWY_TARGET == HWY_SCALAR
+
+// Rows of a state, row_stride elements apart, through one token, in place.
+template <typename T>
+HWY_INLINE void StepRows(const StepShape& shape, const StepBlock& block, int64_t num_rows, T* state,
+                         int64_t row_stride) {
+  int64_t row = 0;
+  FloatVector out[kSumRows];
+  for (; row + kSumRows <= num_rows; row += kSumRows) {
 #pragma GCC unroll 4
-  for (int row = 0; row < kRows; ++row) {
-    block.out[row] = hn::GetLane(hn::SumOfLanes(d, acc_out[row]));
+    for (int64_t idx = 0; idx < kSumRows; ++idx) {
+      out[idx] = StepRow(shape, block, block.x[row + idx], state + (row + idx) * row_stride);
+    }
+    StoreSumsOfLanes(out, block.out + row);
+  }
+  if (row < num_rows) {
+    for (int64_t idx = 0; idx < kSumRows; ++idx) {
+      out[idx] = row + idx < num_rows
+                     ? StepRow(shape, block, block.x[row + idx], state + (row + idx) * row_stride)
+                     : hn::Zero(FloatTag());
+    }
+    StoreSumsOfLanes(out, block.out + row);
   }
 }
 
@@ -132,15 +191,8 @@ StepBlock BlockOf(const StepShape& shape, const StepHead& head, const StepBuffer
 // One token, kept: the state is updated where it stands.
 template <typename T>
 void UpdateInPlace(const StepShape& shape, const StepHead& head, const StepBuffers& buffers) {
-  int64_t row = 0;
-  for (; row + kBlockRows <= shape.headdim; row += kBlockRows) {
-    StepRows<kBlockRows>(shape, BlockOf(shape, head, buffers, 0, row),
-                         reinterpret_cast<T*>(head.state.At(row)), head.state.row_stride);
-  }
-  for (; row < shape.headdim; ++row) {
-    StepRows<1>(shape, BlockOf(shape, head, buffers, 0, row),
-                reinterpret_cast<T*>(head.state.At(row)), head.state.row_stride);
-  }
+  StepRows(shape, BlockOf(shape, head, buffers, 0, 0), shape.headdim,
+           reinterpret_cast<T*>(head.state.At(0)), head.state.row_stride);
 }
 
 // The general case: some rows at a time are taken out in fp32, go through all tokens, and are put
@@ -148,7 +200,7 @@ void UpdateInPlace(const StepShape& shape, const StepHead& head, const StepBuffe
 void UpdateThroughRows(const StepShape& shape, const StepHead& head, const StepBuffers& buffers) {
   const Rows& state = head.state;
   for (int64_t first_row = 0; first_row < shape.headdim; first_row += kBlockRows) {
-    const int64_t num_rows = std::min<int64_t>(kBlockRows, shape.headdim - first_row);
+    const int64_t num_rows = std::min(kBlockRows, shape.headdim - first_row);
     const auto put_back = [&] {
       for (int64_t row = 0; row < num_rows; ++row) {
         StoreRow(buffers.rows + row * shape.padded_dstate, shape.dstate, state.dtype,
@@ -165,15 +217,8 @@ void UpdateThroughRows(const StepShape& shape, const StepHead& head, const StepB
     }
     if (head.is_fresh && head.num_accepted == 0) put_back();
     for (int64_t token = 0; token < shape.num_tokens; ++token) {
-      if (num_rows == kBlockRows) {
-        StepRows<kBlockRows>(shape, BlockOf(shape, head, buffers, token, first_row), buffers.rows,
-                             shape.padded_dstate);
-      } else {
-        for (int64_t row = 0; row < num_rows; ++row) {
-          StepRows<1>(shape, BlockOf(shape, head, buffers, token, first_row + row),
-                      buffers.rows + row * shape.padded_dstate, shape.padded_dstate);
-        }
-      }
+      StepRows(shape, BlockOf(shape, head, buffers, token, first_row), num_rows, buffers.rows,
+               shape.padded_dstate);
       if (token + 1 == head.num_accepted) put_back();
     }
   }

@@ -20,7 +20,7 @@ struct StepShape {
   int64_t nheads = 0;
   int64_t headdim = 0;
   int64_t dstate = 0;
-  int64_t padded_nheads = 0;  // these to whole vectors
+  int64_t padded_nheads = 0;  // these to whole vectors, and blocks of four
   int64_t padded_headdim = 0;
   int64_t padded_dstate = 0;
 };
