@@ -7,8 +7,9 @@ namespace tilescan::cli {
 CLI::Validator AtLeast(int64_t minimum) {
   return CLI::Validator(
       [minimum](const std::string& text) -> std::string {
-        int64_t value = 0;
-        if (CLI::detail::lexical_cast(text, value) && value >= minimum) return "";
+        // CLI11's own conversion takes a number beyond int64_t for the largest.
+        const std::optional<int64_t> value = ParseInteger(text);
+        if (value && *value >= minimum) return "";
         return Concat("expected at least ", minimum, ", got ", Quote(text));
       },
       /*validator_desc=*/"");

@@ -42,8 +42,10 @@ Operation ParseOperation(const std::string& text) {
   throw Error(Concat("expected scan_forward or state_update, got ", Quote(text)));
 }
 
+std::optional<int64_t> ParseInteger(const std::string& text) { return ParseNumber<int64_t>(text); }
+
 int64_t ParseCount(const std::string& text) {
-  const std::optional<int64_t> value = ParseNumber<int64_t>(text);
+  const std::optional<int64_t> value = ParseInteger(text);
   if (!value || *value < 0) throw Error(Concat("expected a count, got ", Quote(text)));
   return *value;
 }

@@ -54,6 +54,9 @@ tilescan_dtype ParseFloatDType(const std::string& text);
 int64_t ParseCount(const std::string& text);
 double ParseTolerance(const std::string& text);
 
+// Absent if the text is something else, or beyond int64_t.
+std::optional<int64_t> ParseInteger(const std::string& text);
+
 }  // namespace tilescan::cli
 
 #endif  // TILESCAN_CLI_OPTIONS_H_

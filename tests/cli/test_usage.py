@@ -43,6 +43,8 @@ def test_version(tilescan):
     (["plan", "--none"], "--none"),
     (["plan", "--nheads", "-1"], '--nheads: expected at least 0, got "-1"'),
     (["plan", "--nheads", "many"], '--nheads: expected at least 0, got "many"'),
+    (["plan", "--nheads", "9999999999999999999"],
+     '--nheads: expected at least 0, got "9999999999999999999"'),
     (["plan", "--dtype", "int8"], '--dtype: expected fp32, bf16, fp16 or fp64, got "int8"'),
     (["plan", "--operation", "scan"],
      '--operation: expected scan_forward or state_update, got "scan"'),
