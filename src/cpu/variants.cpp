@@ -70,12 +70,12 @@ struct ScanRowOf {
     const std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
     return reason.empty() ? cpu::ReasonAgainst(problem) : reason;
   }
-  // Vectors of the product loops per element: time falls with the width, on every machine seen.
+  // Vectors of the product loops per element: time falls with the width.
   static double Cost(const ScanForwardProblem&, const CpuFacts&) {
     return 1.0 / static_cast<double>(Steps().shape(1, 1, 1).padded_headdim);
   }
-  // 48 was the best of 24, 48 and 96 on Zen 5 (docs/performance.md): small chunks reload the
-  // state more often, large ones have more pairs of tokens. Beyond 512 the pairs of a chunk no
+  // Small chunks reload the state more often, large ones have more pairs of tokens; from 24 to 64
+  // the difference was below the noise (docs/performance.md). Beyond 512 the pairs of a chunk no
   // longer fit any cache.
   static int64_t ChooseChunkSize(const ScanForwardProblem&, const CpuFacts&, int64_t requested) {
     constexpr int64_t kDefault = 48;
