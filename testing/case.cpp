@@ -96,7 +96,7 @@ StateUpdateOperands BuildOperands(const StateUpdateCase& update_case, Layout lay
   operands.dt_bias = Filled(c.weight_dtype, {c.nheads}, layout, c.dt_bias);
   operands.state_batch_indices =
       Listed(c.state_batch_indices_dtype, {c.batch}, layout, c.state_batch_indices);
-  operands.fresh = Listed(DType::kUInt8, {c.batch}, layout, c.fresh);
+  operands.fresh = Listed(c.fresh_dtype, {c.batch}, layout, c.fresh);
   operands.num_accepted = Listed(DType::kInt32, {c.batch}, layout, c.num_accepted);
   operands.out = HostTensor(c.out_dtype, as_x, layout);
   return operands;

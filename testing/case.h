@@ -82,6 +82,7 @@ struct StateUpdateCase {
   DType out_dtype = DType::kFloat32;
   DType weight_dtype = DType::kFloat32;  // A, D, dt_bias
   DType state_batch_indices_dtype = DType::kInt32;
+  DType fresh_dtype = DType::kUInt8;
 
   Fill state, x, dt, A, B, C, D, z, dt_bias;
   bool is_D_per_channel = false;

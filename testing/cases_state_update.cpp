@@ -125,6 +125,11 @@ void AddSlots(std::vector<StateUpdateCase>* cases) {
     return slot % 2 == 0 ? kNan : fill(idx);
   };
   cases->push_back(fresh);
+
+  fresh.name = "decode/slots/fresh_bool";
+  fresh.fresh = {1, 0, 1, 0};
+  fresh.fresh_dtype = DType::kBool;
+  cases->push_back(fresh);
 }
 
 void AddTokens(std::vector<StateUpdateCase>* cases) {
