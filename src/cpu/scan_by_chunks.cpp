@@ -112,30 +112,15 @@ class ChunkScan {
     is_zero_ = false;
   }
 
-  // A head's x, dt and a of a chunk.
-  HeadBuffers LoadHead(const Chunk& chunk, int64_t head_idx, const HeadParameters& parameters,
-                       const ThreadBuffers& thread) {
-    HeadBuffers head = thread.head;
-    head.x = thread.x;
-    LoadX(setup_, row_, RunOf(chunk), head_idx, 1, head.x);
-    CumulateDecay(setup_, row_, chunk, head_idx, parameters, head);
-    return head;
-  }
-  static TokenRun RunOf(const Chunk& chunk) {
-    TokenRun run;
-    run.first_token = chunk.first_token;
-    run.num_tokens = chunk.num_tokens;
-    return run;
-  }
-
   // Step 2: the contribution waits where the state before the chunk will be.
   void ContributeChunk(const Chunk& chunk, int64_t head_idx, int64_t chunk_idx,
                        const ThreadBuffers& thread) {
     const HeadParameters parameters = GetHeadParameters(*setup_.problem, head_idx, thread.D_row);
-    const HeadBuffers head = LoadHead(chunk, head_idx, parameters, thread);
+    const HeadBuffers& head = thread.head;
+    LoadChunk(setup_, row_, chunk, head_idx, parameters, head);
     setup_.steps->weigh_x(setup_.shape, head, chunk.num_tokens);
     setup_.steps->pass_state(setup_.shape, GroupOf(head_idx, chunk_idx), head, chunk.num_tokens,
-                             nullptr, StateBefore(head_idx, chunk_idx));
+                             nullptr, StateBefore(head_idx, chunk_idx), /*next_state=*/nullptr);
     shared_.chunk_decay[HeadChunk(head_idx, chunk_idx)] = head.decay[chunk.num_tokens - 1];
   }
 
@@ -143,11 +128,10 @@ class ChunkScan {
   void OutOfChunk(const Chunk& chunk, int64_t head_idx, int64_t chunk_idx,
                   const ThreadBuffers& thread) {
     const HeadParameters parameters = GetHeadParameters(*setup_.problem, head_idx, thread.D_row);
-    const HeadBuffers head = LoadHead(chunk, head_idx, parameters, thread);
+    LoadChunk(setup_, row_, chunk, head_idx, parameters, thread.head);
     const bool from_zero = is_zero_ && chunk_idx == 0;
     ComputeChunk(setup_, row_, chunk, head_idx, parameters, GroupOf(head_idx, chunk_idx), thread,
-                 head, from_zero ? nullptr : StateBefore(head_idx, chunk_idx));
-    StoreOut(setup_, row_, RunOf(chunk), head_idx, 1, thread);
+                 from_zero ? nullptr : StateBefore(head_idx, chunk_idx), NextX());
   }
 
   // Step 3: each contribution is replaced by the state before its chunk, and the head's state ends

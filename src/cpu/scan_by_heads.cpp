@@ -1,5 +1,5 @@
 // The forward scan with rows and heads dealt out to the threads: each carries the states of its
-// heads along the row. B, C and CB of a block of chunks are packed once for all heads of a group.
+// heads along the row. B, C and CB of a chunk are packed once for all its heads of a group.
 #include <algorithm>
 #include <atomic>
 
@@ -26,68 +26,49 @@ struct HeadStates {
   CarriedState Of(int64_t idx) const { return {data + idx * elements, is_zero}; }
 };
 
-// One head through the chunks of a block, whose groups' buffers and x are ready.
-void AdvanceHead(const ScanSetup& setup, const Item& item, const TokenRun& block, int64_t head_idx,
-                 const ThreadBuffers& thread, float* x, CarriedState state) {
-  const int64_t row_end = item.row.first_token + item.row.num_tokens;
-  const bool has_final = setup.problem->operands.final_states.present();
+// One head through a chunk whose group's buffers are ready.
+void AdvanceHead(const ScanSetup& setup, const Item& item, const Chunk& chunk, int64_t head_idx,
+                 const ThreadBuffers& thread, CarriedState state, const NextX& next_x,
+                 const float* next_state) {
+  const HeadBuffers& head = thread.head;
   const HeadParameters parameters = GetHeadParameters(*setup.problem, head_idx, thread.D_row);
-  HeadBuffers head = thread.head;
-  const int64_t num_chunks = NumChunks(block, setup.shape.chunk_size);
-  for (int64_t chunk_idx = 0; chunk_idx < num_chunks; ++chunk_idx) {
-    const Chunk chunk = GetChunk(block, setup.shape.chunk_size, chunk_idx);
-    const GroupBuffers& group = thread.groups[chunk_idx];
-    head.x = x + chunk_idx * XElements(setup.shape);
-    CumulateDecay(setup, item.row, chunk, head_idx, parameters, head);
-    ComputeChunk(setup, item.row, chunk, head_idx, parameters, group, thread, head, state.OrNull());
-    const int64_t end = chunk.first_token + chunk.num_tokens;
-    const bool is_wanted =
-        item.row.states_every != 0 && (end - item.row.first_token) % item.row.states_every == 0;
-    if (end == row_end && !has_final && !is_wanted) return;
-    setup.steps->pass_state(setup.shape, group, head, chunk.num_tokens, state.OrNull(), state.data);
-    state.is_zero = false;
-    if (is_wanted) {
-      StoreStateOut(setup, item.row, head_idx, end - item.row.first_token, head.rows, &state);
-    }
-  }
+  LoadChunk(setup, item.row, chunk, head_idx, parameters, head);
+  ComputeChunk(setup, item.row, chunk, head_idx, parameters, thread.group, thread, state.OrNull(),
+               next_x);
+  const int64_t position = chunk.first_token + chunk.num_tokens - item.row.first_token;
+  const bool is_wanted = item.row.states_every != 0 && position % item.row.states_every == 0;
+  const bool has_final = setup.problem->operands.final_states.present();
+  if (position == item.row.num_tokens && !has_final && !is_wanted) return;
+  setup.steps->pass_state(setup.shape, thread.group, head, chunk.num_tokens, state.OrNull(),
+                          state.data, next_state);
+  state.is_zero = false;
+  if (is_wanted) StoreStateOut(setup, item.row, head_idx, position, head.rows, &state);
 }
 
-// The item's heads of one group through a block of chunks.
-void AdvanceGroup(const ScanSetup& setup, const Item& item, const TokenRun& block,
-                  int64_t group_idx, const ThreadBuffers& thread, const HeadStates& states) {
-  const int64_t num_chunks = NumChunks(block, setup.shape.chunk_size);
-  for (int64_t chunk_idx = 0; chunk_idx < num_chunks; ++chunk_idx) {
-    PackGroup(setup, item.row, GetChunk(block, setup.shape.chunk_size, chunk_idx), group_idx,
-              thread.head.rows, thread.groups[chunk_idx]);
-  }
-  const int64_t heads_per_group = setup.problem->sizes.nheads / setup.problem->sizes.ngroups;
-  const int64_t end_head = std::min(item.end_head, (group_idx + 1) * heads_per_group);
-  int64_t first_head = std::max(item.first_head, group_idx * heads_per_group);
-  while (first_head < end_head) {
-    const int64_t num_heads = std::min(setup.cut.heads_per_block, end_head - first_head);
-    LoadX(setup, item.row, block, first_head, num_heads, thread.x);
-    for (int64_t idx = 0; idx < num_heads; ++idx) {
-      AdvanceHead(setup, item, block, first_head + idx, thread,
-                  thread.x + idx * num_chunks * XElements(setup.shape),
-                  states.Of(first_head + idx - item.first_head));
-    }
-    StoreOut(setup, item.row, block, first_head, num_heads, thread);
-    first_head += num_heads;
-  }
-}
-
-// All heads of the item through a run, a block of chunks at a time.
+// All heads of the item through a run, a chunk at a time: x and out of a token lie side by side for
+// all of them.
 void AdvanceRun(const ScanSetup& setup, const Item& item, const TokenRun& run,
                 const ThreadBuffers& thread, HeadStates* states) {
   const int64_t heads_per_group = setup.problem->sizes.nheads / setup.problem->sizes.ngroups;
-  const int64_t block_tokens = setup.cut.chunks_per_block * setup.shape.chunk_size;
-  for (int64_t offset = 0; offset < run.num_tokens; offset += block_tokens) {
-    TokenRun block;
-    block.first_token = run.first_token + offset;
-    block.num_tokens = std::min(block_tokens, run.num_tokens - offset);
-    for (int64_t group_idx = item.first_head / heads_per_group;
-         group_idx * heads_per_group < item.end_head; ++group_idx) {
-      AdvanceGroup(setup, item, block, group_idx, thread, *states);
+  const int64_t num_chunks = NumChunks(run, setup.shape.chunk_size);
+  for (int64_t chunk_idx = 0; chunk_idx < num_chunks; ++chunk_idx) {
+    const Chunk chunk = GetChunk(run, setup.shape.chunk_size, chunk_idx);
+    for (int64_t head_idx = item.first_head; head_idx < item.end_head; ++head_idx) {
+      if (head_idx == item.first_head || head_idx % heads_per_group == 0) {
+        PackGroup(setup, item.row, chunk, head_idx / heads_per_group, thread.head.rows,
+                  thread.group);
+      }
+      NextX next_x;
+      if (head_idx + 1 < item.end_head) {
+        next_x = XOf(setup, item.row, chunk, head_idx + 1);
+      } else if (chunk_idx + 1 < num_chunks) {
+        next_x = XOf(setup, item.row, GetChunk(run, setup.shape.chunk_size, chunk_idx + 1),
+                     item.first_head);
+      }
+      const int64_t idx = head_idx - item.first_head;
+      const int64_t next_idx = (idx + 1) % (item.end_head - item.first_head);
+      AdvanceHead(setup, item, chunk, head_idx, thread, states->Of(idx), next_x,
+                  states->Of(next_idx).OrNull());
     }
     states->is_zero = false;
   }

@@ -9,29 +9,31 @@ constexpr int64_t CeilDiv(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
 
-// A block of chunks and heads stays in the second-level cache: B, C and CB of its chunks in a
-// quarter of it, x and the states of its heads in half.
-void ChooseBlock(const ChunkShape& shape, const CpuFacts& facts, int64_t heads_per_group,
-                 ScanCut* cut) {
-  Carver counter;
-  GroupBuffers::Take(counter, shape);
-  const int64_t group_bytes = static_cast<int64_t>(counter.used_bytes());
-  constexpr int64_t kMostChunks = 8;  // beyond, a state is reloaded rarely enough
-  const int64_t heads_in_group = std::min(heads_per_group, cut->heads_per_item);
-  if (heads_in_group > 1) {
-    cut->chunks_per_block =
-        std::clamp<int64_t>(facts.l2_cache_bytes / 4 / group_bytes, 1, kMostChunks);
-  }
-  const int64_t head_bytes = static_cast<int64_t>(sizeof(float)) *
-                             (StateElements(shape) + cut->chunks_per_block * XElements(shape));
-  cut->heads_per_block =
-      std::clamp<int64_t>(facts.l2_cache_bytes / 2 / head_bytes, 1, heads_in_group);
-}
-
 // The share of the threads' time that is used when num_items equal items are dealt out.
 double Balance(int64_t num_items, int32_t num_threads) {
   return static_cast<double>(num_items) /
          static_cast<double>(CeilDiv(num_items, num_threads) * num_threads);
+}
+
+// As many as the threads leave: the heads of an item share the packing of B and C, and lie side by
+// side, where x and out of a token are on one page of memory.
+int64_t ChooseHeadsPerItem(int64_t num_rows, int64_t nheads, int32_t num_threads) {
+  constexpr double kGoodBalance = 0.9;
+  constexpr int64_t kMostItemsPerThread = 3;
+  int64_t best = 1;
+  double best_balance = 0.0;
+  for (int64_t items_per_thread = 1;
+       items_per_thread <= kMostItemsPerThread && best_balance < kGoodBalance; ++items_per_thread) {
+    const int64_t items_per_row =
+        std::min(nheads, CeilDiv(items_per_thread * num_threads, num_rows));
+    const int64_t heads_per_item = CeilDiv(nheads, items_per_row);
+    const double balance = Balance(num_rows * CeilDiv(nheads, heads_per_item), num_threads);
+    if (balance > best_balance) {
+      best = heads_per_item;
+      best_balance = balance;
+    }
+  }
+  return best;
 }
 
 GroupBuffers* TakeGroups(Carver& carver, const ChunkShape& shape, int64_t count) {
@@ -65,13 +67,7 @@ ScanCut ChooseCut(const ScanForwardProblem& problem, const ChunkShape& shape, in
         kChunksPerThread, CeilDiv(2 * kChunksPerThread * num_threads, sizes.nheads));
     return cut;
   }
-  // Few items, since each packs its groups' B and C anew; enough that threads of uneven speed
-  // finish together.
-  constexpr int64_t kItemsPerThread = 3;
-  const int64_t items_per_row =
-      std::min(sizes.nheads, CeilDiv(kItemsPerThread * num_threads, num_rows));
-  cut.heads_per_item = CeilDiv(sizes.nheads, std::max<int64_t>(items_per_row, 1));
-  ChooseBlock(shape, facts, sizes.nheads / sizes.ngroups, &cut);
+  cut.heads_per_item = ChooseHeadsPerItem(num_rows, sizes.nheads, num_threads);
   return cut;
 }
 
@@ -80,11 +76,9 @@ ThreadBuffers ThreadBuffers::Take(Carver& carver, const ChunkShape& shape, const
   thread.head = HeadBuffers::Take(carver, shape);
   thread.D_row = carver.Take<float>(shape.padded_headdim);
   thread.partial_state = carver.Take<float>(StateElements(shape));
-  const int64_t num_blocks = cut.by_chunks ? 1 : cut.heads_per_block * cut.chunks_per_block;
-  thread.x = carver.Take<float>(num_blocks * XElements(shape));
   if (!cut.by_chunks) {
     thread.states = carver.Take<float>(cut.heads_per_item * StateElements(shape));
-    thread.groups = TakeGroups(carver, shape, cut.chunks_per_block);
+    thread.group = GroupBuffers::Take(carver, shape);
   }
   return thread;
 }

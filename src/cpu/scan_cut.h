@@ -18,22 +18,20 @@ struct ScanCut {
   // True: rows and heads are too few for the threads, which share the chunks of each row instead.
   bool by_chunks = false;
   int64_t heads_per_item = 1;    // by heads: the heads of a row that a thread takes at a time
-  int64_t heads_per_block = 1;   // of these, the heads that go through a block of chunks together
-  int64_t chunks_per_block = 1;  // chunks whose group buffers are kept at a time
+  int64_t chunks_per_block = 1;  // by chunks: the chunks of each head that are shared out at a time
   bool past_caches = false;      // out is written past the caches, which could not hold it
 };
 
 ScanCut ChooseCut(const ScanForwardProblem& problem, const ChunkShape& shape, int32_t num_threads,
                   const CpuFacts& facts);
 
-// One thread's buffers when cut by heads.
+// One thread's buffers; the last two only when cut by heads.
 struct ThreadBuffers {
   HeadBuffers head;
   float* D_row = nullptr;          // (padded_headdim)
   float* partial_state = nullptr;  // (padded_headdim, dstate); for states_out inside a chunk
-  float* x = nullptr;              // (heads_per_block, chunks_per_block) of XElements()
   float* states = nullptr;         // heads_per_item states
-  GroupBuffers* groups = nullptr;  // chunks_per_block
+  GroupBuffers group;
 
   static ThreadBuffers Take(Carver& carver, const ChunkShape& shape, const ScanCut& cut);
 };

@@ -24,12 +24,6 @@ inline Rows TokenRows(const TensorView& view, int64_t batch_idx, int64_t token, 
   return rows;
 }
 
-// The rows of num_heads heads from first_head on.
-inline HeadRows RowsOfHeads(const TensorView& view, int64_t batch_idx, int64_t token,
-                            int64_t first_head, int64_t num_heads) {
-  return {TokenRows(view, batch_idx, token, first_head), view.strides[2], num_heads};
-}
-
 // Rows along headdim of a state: `prefix` is the offset in elements of (nheads, headdim, dstate),
 // the last three dimensions of the view.
 inline Rows StateRows(const TensorView& view, int64_t prefix, int64_t head_idx) {

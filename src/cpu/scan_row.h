@@ -54,22 +54,18 @@ inline Chunk GetChunk(const TokenRun& run, int64_t chunk_size, int64_t chunk_idx
 void PackGroup(const ScanSetup& setup, const ScanRow& row, const Chunk& chunk, int64_t group_idx,
                float* scratch, const GroupBuffers& group);
 
-// x of some heads of a row for a block of its tokens, from where the operand has it and to where
-// out wants it.
-void LoadX(const ScanSetup& setup, const ScanRow& row, const TokenRun& block, int64_t first_head,
-           int64_t num_heads, float* x);
-void StoreOut(const ScanSetup& setup, const ScanRow& row, const TokenRun& block, int64_t first_head,
-              int64_t num_heads, const ThreadBuffers& thread);
+// Where load_x finds x of a head and chunk.
+NextX XOf(const ScanSetup& setup, const ScanRow& row, const Chunk& chunk, int64_t head_idx);
 
-// A head's dt and a of a chunk.
-void CumulateDecay(const ScanSetup& setup, const ScanRow& row, const Chunk& chunk, int64_t head_idx,
-                   const HeadParameters& parameters, const HeadBuffers& head);
+// A head's x, dt and a of a chunk.
+void LoadChunk(const ScanSetup& setup, const ScanRow& row, const Chunk& chunk, int64_t head_idx,
+               const HeadParameters& parameters, const HeadBuffers& head);
 
-// out of a chunk in the place of x, and the states that states_out wants from inside it. Leaves
-// x_weighted ready to pass the state on.
+// out of a chunk, from what LoadChunk loaded, and the states that states_out wants from inside it.
+// Leaves x_weighted ready to pass the state on. Asks for next_x meanwhile.
 void ComputeChunk(const ScanSetup& setup, const ScanRow& row, const Chunk& chunk, int64_t head_idx,
                   const HeadParameters& parameters, const GroupBuffers& group,
-                  const ThreadBuffers& thread, const HeadBuffers& head, const float* state);
+                  const ThreadBuffers& thread, const float* state, const NextX& next_x);
 
 }  // namespace tilescan::cpu
 

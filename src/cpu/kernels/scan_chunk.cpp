@@ -54,6 +54,7 @@ GroupBuffers GroupBuffers::Take(Carver& carver, const ChunkShape& shape) {
 
 HeadBuffers HeadBuffers::Take(Carver& carver, const ChunkShape& shape) {
   HeadBuffers head;
+  head.x = carver.Take<float>(shape.chunk_size * shape.padded_headdim);
   head.x_weighted = carver.Take<float>(shape.chunk_size * shape.padded_headdim);
   head.M = carver.Take<float>(shape.chunk_size * shape.padded_chunk);
   head.rows = carver.Take<float>(std::max(2 * shape.padded_headdim, 4 * shape.padded_dstate));
@@ -61,6 +62,7 @@ HeadBuffers HeadBuffers::Take(Carver& carver, const ChunkShape& shape) {
   head.a_high = carver.Take<float>(shape.padded_chunk);
   head.a_low = carver.Take<float>(shape.padded_chunk);
   head.decay = carver.Take<float>(shape.padded_chunk);
+  head.inverse = carver.Take<float>(shape.padded_chunk);
   head.weight = carver.Take<float>(shape.padded_chunk);
   return head;
 }

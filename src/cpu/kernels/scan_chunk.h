@@ -48,21 +48,16 @@ struct HeadBuffers {
   float* x = nullptr;           // (chunk_size, padded_headdim); becomes out
   float* x_weighted = nullptr;  // (chunk_size, padded_headdim)
   float* M = nullptr;           // (chunk_size, padded_chunk)
-  float* rows = nullptr;        // four of B, one of out and its gate, or one of a state
+  float* rows = nullptr;        // four of B or a state, or one of out and its gate
   float* dt = nullptr;          // (padded_chunk): the processed step
   float* a_high = nullptr;      // (padded_chunk): a as a sum of two floats, since M needs the
   float* a_low = nullptr;       //   difference of two of them, which cancels
   float* decay = nullptr;       // (padded_chunk): exp(a)
+  float* inverse = nullptr;     // (padded_chunk): exp(-a) dt, infinite behind a strong decay
   float* weight = nullptr;      // (padded_chunk): exp(a_last - a_j) dt_j
 
-  // All but x, which is a chunk of a block that load_x fills.
   static HeadBuffers Take(Carver& carver, const ChunkShape& shape);
 };
-
-// Elements of x of one head and chunk.
-inline int64_t XElements(const ChunkShape& shape) {
-  return shape.chunk_size * shape.padded_headdim;
-}
 
 // A head's parameters.
 struct HeadParameters {
@@ -73,6 +68,12 @@ struct HeadParameters {
   bool dt_softplus = false;
   float dt_limit_min = 0.0f;
   float dt_limit_max = 0.0f;
+};
+
+// The x that load_x will read next.
+struct NextX {
+  Rows rows;  // without data: not known
+  int64_t num_tokens = 0;
 };
 
 struct ScanChunkSteps {
@@ -86,31 +87,33 @@ struct ScanChunkSteps {
   void (*pack_group)(const ChunkShape& shape, const Rows& B, const Rows& C, int64_t num_tokens,
                      float* rows, const GroupBuffers& group);
 
-  // dt, a and exp(a) from num_tokens raw steps.
+  // dt, a, exp(a) and exp(-a) dt from num_tokens raw steps.
   void (*chunk_cumsum)(const Rows& dt, int64_t num_tokens, const HeadParameters& parameters,
                        const HeadBuffers& head);
 
-  // x of some heads and tokens, into x (num_heads, chunks of num_tokens, XElements()). Heads that
-  // lie side by side in memory are read together: alone, each would be a short row on a page of
-  // its own for every token.
-  void (*load_x)(const ChunkShape& shape, const HeadRows& from, int64_t num_tokens, float* x);
+  // x from the caller's memory.
+  void (*load_x)(const ChunkShape& shape, const Rows& from, int64_t num_tokens, float* x);
 
   // The same way back, out being where x was: the gate (z without data: none) and the dtype.
   // past_caches: written without a place in the caches, for outs larger than they are.
-  void (*store_out)(const ChunkShape& shape, const float* x, const HeadRows& z, int64_t num_tokens,
-                    bool past_caches, float* row, const HeadRows& to);
+  void (*store_out)(const ChunkShape& shape, const float* x, const Rows& z, int64_t num_tokens,
+                    bool past_caches, float* row, const Rows& out);
 
   // x_weighted of the first num_tokens tokens, for pass_state.
   void (*weigh_x)(const ChunkShape& shape, const HeadBuffers& head, int64_t num_tokens);
 
-  // out (before the gate) in the place of x, from the state before the chunk (null: zero).
+  // out (before the gate) in the place of x, from the state before the chunk (null: zero). Asks
+  // for next_x meanwhile.
   void (*compute_out)(const ChunkShape& shape, const GroupBuffers& group, const HeadBuffers& head,
-                      const HeadParameters& parameters, const float* state, int64_t num_tokens);
+                      const HeadParameters& parameters, const float* state, int64_t num_tokens,
+                      const NextX& next_x);
 
   // The state after num_tokens tokens of the chunk, from that before it (null: zero) and x_weighted
-  // of as many tokens. In place is allowed.
+  // of as many tokens. In place is allowed. Asks meanwhile for the state that compute_out reads
+  // next (null: not known).
   void (*pass_state)(const ChunkShape& shape, const GroupBuffers& group, const HeadBuffers& head,
-                     int64_t num_tokens, const float* state_before, float* state_after);
+                     int64_t num_tokens, const float* state_before, float* state_after,
+                     const float* next_state);
 
   // state_after = factor * state_before + contribution: pass_state with its two halves apart, where
   // contribution is what pass_state gives for a zero state. The same bits.
@@ -119,8 +122,8 @@ struct ScanChunkSteps {
 
   // Between a state (headdim, dstate) of the caller and the layout of the steps: strips of
   // (dstate, width).
-  void (*load_state)(const ChunkShape& shape, const Rows& from, float* row, float* state);
-  void (*store_state)(const ChunkShape& shape, const float* state, float* row, const Rows& to);
+  void (*load_state)(const ChunkShape& shape, const Rows& from, float* rows, float* state);
+  void (*store_state)(const ChunkShape& shape, const float* state, float* rows, const Rows& to);
 };
 
 // One for each instruction set compiled in, weakest first.

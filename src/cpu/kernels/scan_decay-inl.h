@@ -18,6 +18,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace tilescan::cpu::HWY_NAMESPACE {
 
+// exp(high + low), low being too small beside high for the sum to hold it.
+HWY_INLINE TileVector ExpOfSum(TileVector high, TileVector low) {
+  const TileTag d;
+  return hn::Mul(Exp(d, high), hn::Add(hn::Set(d, 1.0f), low));
+}
+
 // The processed steps, and their running sum times A in float64, kept as two floats.
 // A single step's decay is bounded to exp(+-1e5): beyond it, exp is 0 or infinity in float64 too,
 // and the bound keeps what smaller steps add behind it from being lost in the sum.
@@ -45,9 +51,11 @@ void ChunkCumsum(const Rows& dt, int64_t num_tokens, const HeadParameters& param
   std::fill(head.a_high + num_tokens, head.a_high + padded, 0.0f);
   std::fill(head.a_low + num_tokens, head.a_low + padded, 0.0f);
   for (int64_t token = 0; token < padded; token += kLanes) {
-    const TileVector sum =
-        hn::Add(hn::Load(d, head.a_high + token), hn::Load(d, head.a_low + token));
-    hn::Store(Exp(d, sum), d, head.decay + token);
+    const TileVector high = hn::Load(d, head.a_high + token);
+    const TileVector low = hn::Load(d, head.a_low + token);
+    const TileVector inverse = ExpOfSum(hn::Neg(high), hn::Neg(low));
+    hn::Store(ExpOfSum(high, low), d, head.decay + token);
+    hn::Store(hn::Mul(inverse, hn::Load(d, head.dt + token)), d, head.inverse + token);
   }
 }
 
@@ -58,6 +66,20 @@ HWY_INLINE TileVector DecayBetween(const HeadBuffers& head, TileVector high_i, T
   const TileVector high = hn::Sub(high_i, hn::Load(d, head.a_high + j));
   const TileVector low = hn::Sub(low_i, hn::Load(d, head.a_low + j));
   return hn::Add(high, low);
+}
+
+// |a| up to which exp(a_i) exp(-a_j) stands for exp(a_i - a_j): far from the ends of float.
+inline constexpr float kWeakDecay = 60.0f;
+
+// to[j] = factor[j] exp(a_i - a_j) dt_j for j <= i, where no |a_j| exceeds kWeakDecay. What stands
+// right of i is undefined.
+HWY_INLINE void WeighWeakly(const HeadBuffers& head, int64_t i, const float* factor, float* to) {
+  const TileTag d;
+  const TileVector decay = hn::Set(d, head.decay[i]);
+  for (int64_t j = 0; j <= i; j += kLanes) {
+    const TileVector weight = hn::Mul(decay, hn::Load(d, head.inverse + j));
+    hn::Store(hn::Mul(hn::Load(d, factor + j), weight), d, to + j);
+  }
 }
 
 // to[j] = factor[j] exp(a_i - a_j) dt_j for j <= i; factor null: 1. What is not causal is masked

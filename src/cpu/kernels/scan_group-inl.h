@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "cpu/kernels/scan_chunk.h"
 #include "cpu/kernels/scan_strips-inl.h"
 #include "cpu/kernels/scan_tiles-inl.h"
 #include "cpu/kernels/simd_rows-inl.h"
+#include "cpu/kernels/simd_transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tilescan::cpu::HWY_NAMESPACE {
@@ -27,25 +27,6 @@ void MultiplyCB(const ChunkShape& shape, const GroupBuffers& group, int64_t firs
     MultiplyAdd(group.C + first_row * shape.padded_dstate, shape.padded_dstate, group.BT + column,
                 shape.padded_chunk, shape.dstate, acc);
     StoreTile(acc, group.CB + first_row * shape.padded_chunk + column, shape.padded_chunk);
-  }
-}
-
-// to[idx * stride + k] = rows[k * row_stride + idx] for k < 4.
-HWY_INLINE void TransposeFourRows(const float* rows, int64_t row_stride, int64_t count, float* to,
-                                  int64_t stride) {
-  const TileTag d;
-  HWY_ALIGN float interleaved[4 * kLanes];
-  int64_t idx = 0;
-  for (; idx + kLanes <= count; idx += kLanes) {
-    hn::StoreInterleaved4(hn::LoadU(d, rows + idx), hn::LoadU(d, rows + row_stride + idx),
-                          hn::LoadU(d, rows + 2 * row_stride + idx),
-                          hn::LoadU(d, rows + 3 * row_stride + idx), d, interleaved);
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      std::memcpy(to + (idx + lane) * stride, interleaved + 4 * lane, 4 * sizeof(float));
-    }
-  }
-  for (; idx < count; ++idx) {
-    for (int64_t k = 0; k < 4; ++k) to[idx * stride + k] = rows[k * row_stride + idx];
   }
 }
 
@@ -64,9 +45,10 @@ void PackGroup(const ChunkShape& shape, const Rows& B, const Rows& C, int64_t nu
     TransposeFourRows(rows, shape.padded_dstate, shape.dstate, group.BT + first,
                       shape.padded_chunk);
   }
+  constexpr int kRows = TileRows(kStripVectors);
   int64_t first_row = 0;
-  for (; first_row + kTileRows <= num_tokens; first_row += kTileRows) {
-    MultiplyCB<kTileRows>(shape, group, first_row);
+  for (; first_row + kRows <= num_tokens; first_row += kRows) {
+    MultiplyCB<kRows>(shape, group, first_row);
   }
   for (; first_row < num_tokens; ++first_row) MultiplyCB<1>(shape, group, first_row);
 }

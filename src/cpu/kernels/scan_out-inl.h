@@ -6,7 +6,9 @@
 #define TILESCAN_CPU_KERNELS_SCAN_OUT_INL_H_
 #endif
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -18,12 +20,20 @@
 HWY_BEFORE_NAMESPACE();
 namespace tilescan::cpu::HWY_NAMESPACE {
 
-// M from CB, for the tokens of the chunk.
+// M from CB, for the tokens of the chunk. Which formula a row takes follows from the tokens up to
+// it alone.
 void WeighCB(const ChunkShape& shape, const GroupBuffers& group, const HeadBuffers& head, float D,
              int64_t num_tokens) {
+  bool is_weak = true;
   for (int64_t i = 0; i < num_tokens; ++i) {
+    const float* CB = group.CB + i * shape.padded_chunk;
     float* M = head.M + i * shape.padded_chunk;
-    WeighCausal(head, i, group.CB + i * shape.padded_chunk, M);
+    is_weak = is_weak && std::abs(head.a_high[i]) <= kWeakDecay;  // false for NaN
+    if (is_weak) {
+      WeighWeakly(head, i, CB, M);
+    } else {
+      WeighCausal(head, i, CB, M);
+    }
     M[i] += D;
   }
 }
@@ -35,6 +45,8 @@ struct OutStripArguments {
   const float* state;  // this strip of it; null: zero
   float* x;            // this strip of it; becomes out
   const float* D_row;  // this strip of it; null: none
+  NextX next_x;        // this strip of it
+  int64_t next_count;  // elements of a row of next_x
 };
 
 // out_i of kRows tokens and one strip.
@@ -42,6 +54,11 @@ template <int kRows, int kVectors>
 HWY_INLINE void OutTile(const OutStripArguments& arguments, int64_t first_row) {
   const ChunkShape& shape = *arguments.shape;
   constexpr int64_t kWidth = kVectors * kLanes;
+  // Spread over the tiles, so that few are on their way at a time.
+  const int64_t end_next = std::min(first_row + kRows, arguments.next_x.num_tokens);
+  for (int64_t row = first_row; row < end_next; ++row) {
+    PrefetchRow(arguments.next_x.rows, row, arguments.next_count);
+  }
   TileVector acc[kRows][kVectors];
   ZeroTile(acc);
   if (arguments.state != nullptr) {
@@ -58,7 +75,7 @@ HWY_INLINE void OutTile(const OutStripArguments& arguments, int64_t first_row) {
   StoreTile(acc, out, kWidth);
 }
 
-// The num_left < kTileRows rows at the end of a chunk.
+// The num_left < TileRows() rows at the end of a chunk.
 template <int kRows, int kVectors>
 HWY_INLINE void OutLastRows(const OutStripArguments& arguments, int64_t row, int64_t num_left) {
   if constexpr (kRows > 0) {
@@ -71,11 +88,12 @@ HWY_INLINE void OutLastRows(const OutStripArguments& arguments, int64_t row, int
 // do not.
 template <int kVectors>
 HWY_NOINLINE void OutStrip(const OutStripArguments& arguments, int64_t num_tokens) {
-  int64_t row = num_tokens - num_tokens % kTileRows;
-  OutLastRows<kTileRows - 1, kVectors>(arguments, row, num_tokens - row);
+  constexpr int kRows = TileRows(kVectors);
+  int64_t row = num_tokens - num_tokens % kRows;
+  OutLastRows<kRows - 1, kVectors>(arguments, row, num_tokens - row);
   while (row > 0) {
-    row -= kTileRows;
-    OutTile<kTileRows, kVectors>(arguments, row);
+    row -= kRows;
+    OutTile<kRows, kVectors>(arguments, row);
   }
 }
 
@@ -87,7 +105,8 @@ constexpr std::array<OutStripFunction, sizeof...(kIdx)> OutStrips(std::index_seq
 constexpr auto kOutStrip = OutStrips(std::make_index_sequence<kStripVectors>());
 
 void ComputeOut(const ChunkShape& shape, const GroupBuffers& group, const HeadBuffers& head,
-                const HeadParameters& parameters, const float* state, int64_t num_tokens) {
+                const HeadParameters& parameters, const float* state, int64_t num_tokens,
+                const NextX& next_x) {
   WeighCB(shape, group, head, parameters.D_row == nullptr ? parameters.D : 0.0f, num_tokens);
   for (int64_t strip_idx = 0; strip_idx < NumStrips(shape); ++strip_idx) {
     const Strip strip = GetStrip(shape, strip_idx);
@@ -99,6 +118,11 @@ void ComputeOut(const ChunkShape& shape, const GroupBuffers& group, const HeadBu
     arguments.state = state == nullptr ? nullptr : state + first * shape.dstate;
     arguments.x = head.x + first * shape.chunk_size;
     arguments.D_row = parameters.D_row == nullptr ? nullptr : parameters.D_row + first;
+    arguments.next_x = next_x;
+    if (next_x.num_tokens > 0) {
+      arguments.next_x.rows = next_x.rows.From(first);
+    }
+    arguments.next_count = std::min(strip.num_vectors * kLanes, shape.headdim - first);
     kOutStrip[strip.num_vectors - 1](arguments, num_tokens);
   }
 }

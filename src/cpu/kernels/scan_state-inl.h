@@ -16,6 +16,7 @@
 #include "cpu/kernels/scan_strips-inl.h"
 #include "cpu/kernels/scan_tiles-inl.h"
 #include "cpu/kernels/simd_rows-inl.h"
+#include "cpu/kernels/simd_transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tilescan::cpu::HWY_NAMESPACE {
@@ -27,6 +28,7 @@ struct StateStripArguments {
   float decay;
   const float* before;  // this strip of it; null: zero
   float* after;         // this strip of it
+  const float* next;    // this strip of the state that comes next; null: not known
 };
 
 // H' of kRows rows of dstate and one strip.
@@ -35,6 +37,13 @@ HWY_INLINE void StateTile(const StateStripArguments& arguments, int64_t first_ro
                           int64_t num_tokens) {
   constexpr int64_t kWidth = kVectors * kLanes;
   const int64_t padded_chunk = arguments.shape->padded_chunk;
+  if (arguments.next != nullptr) {
+    constexpr int64_t kLineElements = 16;
+    const float* next = arguments.next + first_row * kWidth;
+    for (int64_t idx = 0; idx < kRows * kWidth; idx += kLineElements) {
+      __builtin_prefetch(next + idx, /*rw=*/0, /*locality=*/2);
+    }
+  }
   TileVector acc[kRows][kVectors];
   ZeroTile(acc);
   MultiplyAdd(arguments.BT + first_row * padded_chunk, padded_chunk, arguments.x_weighted, kWidth,
@@ -50,10 +59,11 @@ HWY_INLINE void StateTile(const StateStripArguments& arguments, int64_t first_ro
 
 template <int kVectors>
 HWY_NOINLINE void StateStrip(const StateStripArguments& arguments, int64_t num_tokens) {
+  constexpr int kRows = TileRows(kVectors);
   const int64_t dstate = arguments.shape->dstate;
   int64_t row = 0;
-  for (; row + kTileRows <= dstate; row += kTileRows) {
-    StateTile<kTileRows, kVectors>(arguments, row, num_tokens);
+  for (; row + kRows <= dstate; row += kRows) {
+    StateTile<kRows, kVectors>(arguments, row, num_tokens);
   }
   for (; row + 2 <= dstate; row += 2) StateTile<2, kVectors>(arguments, row, num_tokens);
   if (row < dstate) StateTile<1, kVectors>(arguments, row, num_tokens);
@@ -85,7 +95,8 @@ void WeighX(const ChunkShape& shape, const HeadBuffers& head, int64_t num_tokens
 }
 
 void PassState(const ChunkShape& shape, const GroupBuffers& group, const HeadBuffers& head,
-               int64_t num_tokens, const float* state_before, float* state_after) {
+               int64_t num_tokens, const float* state_before, float* state_after,
+               const float* next_state) {
   for (int64_t strip_idx = 0; strip_idx < NumStrips(shape); ++strip_idx) {
     const Strip strip = GetStrip(shape, strip_idx);
     const int64_t first = strip.first_vector * kLanes;
@@ -96,6 +107,7 @@ void PassState(const ChunkShape& shape, const GroupBuffers& group, const HeadBuf
     arguments.decay = head.decay[num_tokens - 1];
     arguments.before = state_before == nullptr ? nullptr : state_before + first * shape.dstate;
     arguments.after = state_after + first * shape.dstate;
+    arguments.next = next_state == nullptr ? nullptr : next_state + first * shape.dstate;
     kStateStrip[strip.num_vectors - 1](arguments, num_tokens);
   }
 }
@@ -110,34 +122,60 @@ void AddDecayed(const ChunkShape& shape, float factor, const float* state_before
   }
 }
 
-void LoadState(const ChunkShape& shape, const Rows& from, float* row, float* state) {
+// body(first, num_columns, at, width) for each four columns of a state, or fewer at the end of a
+// strip: columns first to first + num_columns of headdim stand at `at` and in the columns behind
+// it, their elements of dstate width apart.
+template <class Body>
+HWY_INLINE void ForFourColumns(const ChunkShape& shape, const Body& body) {
   for (int64_t strip_idx = 0; strip_idx < NumStrips(shape); ++strip_idx) {
     const Strip strip = GetStrip(shape, strip_idx);
     const int64_t first = strip.first_vector * kLanes;
     const int64_t width = strip.num_vectors * kLanes;
-    for (int64_t column = 0; column < width; ++column) {
-      if (first + column < shape.headdim) {
-        LoadRow(from.At(first + column), from.dtype, from.element_stride, shape.dstate, row);
-      } else {
-        std::fill(row, row + shape.dstate, 0.0f);
-      }
-      float* to = state + first * shape.dstate + column;
-      for (int64_t n = 0; n < shape.dstate; ++n) to[n * width] = row[n];
+    for (int64_t column = 0; column < width; column += 4) {
+      body(first + column, std::min<int64_t>(4, width - column), first * shape.dstate + column,
+           width);
     }
   }
 }
 
-void StoreState(const ChunkShape& shape, const float* state, float* row, const Rows& to) {
-  for (int64_t strip_idx = 0; strip_idx < NumStrips(shape); ++strip_idx) {
-    const Strip strip = GetStrip(shape, strip_idx);
-    const int64_t first = strip.first_vector * kLanes;
-    const int64_t width = strip.num_vectors * kLanes;
-    for (int64_t column = 0; column < width && first + column < shape.headdim; ++column) {
-      const float* from = state + first * shape.dstate + column;
-      for (int64_t n = 0; n < shape.dstate; ++n) row[n] = from[n * width];
-      StoreRow(row, shape.dstate, to.dtype, to.At(first + column), to.element_stride);
+void LoadState(const ChunkShape& shape, const Rows& from, float* rows, float* state) {
+  ForFourColumns(shape, [&](int64_t first, int64_t num_columns, int64_t at, int64_t width) {
+    for (int64_t k = 0; k < num_columns; ++k) {
+      float* row = rows + k * shape.padded_dstate;
+      if (first + k < shape.headdim) {
+        LoadRow(from.At(first + k), from.dtype, from.element_stride, shape.dstate, row);
+      } else {
+        std::fill(row, row + shape.dstate, 0.0f);
+      }
     }
-  }
+    if (num_columns == 4) {
+      TransposeFourRows(rows, shape.padded_dstate, shape.dstate, state + at, width);
+      return;
+    }
+    for (int64_t k = 0; k < num_columns; ++k) {
+      for (int64_t n = 0; n < shape.dstate; ++n) {
+        state[at + n * width + k] = rows[k * shape.padded_dstate + n];
+      }
+    }
+  });
+}
+
+void StoreState(const ChunkShape& shape, const float* state, float* rows, const Rows& to) {
+  ForFourColumns(shape, [&](int64_t first, int64_t num_columns, int64_t at, int64_t width) {
+    if (num_columns == 4) {
+      TransposeFourColumns(state + at, width, shape.dstate, rows, shape.padded_dstate);
+    } else {
+      for (int64_t k = 0; k < num_columns; ++k) {
+        for (int64_t n = 0; n < shape.dstate; ++n) {
+          rows[k * shape.padded_dstate + n] = state[at + n * width + k];
+        }
+      }
+    }
+    for (int64_t k = 0; k < num_columns && first + k < shape.headdim; ++k) {
+      StoreRow(rows + k * shape.padded_dstate, shape.dstate, to.dtype, to.At(first + k),
+               to.element_stride);
+    }
+  });
 }
 
 }  // namespace tilescan::cpu::HWY_NAMESPACE

@@ -18,11 +18,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 using TileTag = hn::ScalableTag<float>;
 using TileVector = hn::Vec<TileTag>;
 
-// A tile needs kTileRows * kStripVectors accumulators, kStripVectors right elements and one left
-// element: 29 of 32 registers with AVX-512, 16 of 16 elsewhere.
+// A tile needs rows * vectors accumulators, as many right elements as vectors and one left element:
+// 29 of 32 registers with AVX-512, 16 of 16 elsewhere, or 15 in a narrower strip.
 inline constexpr bool kHas32Registers = HWY_TARGET <= HWY_AVX3;
-inline constexpr int kTileRows = kHas32Registers ? 6 : 4;
 inline constexpr int kStripVectors = kHas32Registers ? 4 : 3;
+constexpr int TileRows(int num_vectors) {
+  return kHas32Registers || num_vectors < kStripVectors ? 6 : 4;
+}
 inline constexpr int64_t kLanes = hn::MaxLanes(TileTag());
 inline constexpr int64_t kStripWidth = kStripVectors * kLanes;
 
