@@ -10,7 +10,7 @@ set -u
 cd "$(dirname "$0")" || exit 2
 
 PACKAGES="cmake ninja-build g++ libhwy-dev libcli11-dev nlohmann-json3-dev libgtest-dev
-  libbenchmark-dev pkg-config clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14
+  pkg-config clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14
   python3 python3-venv"
 VENV=.venv
 RESULTS=build/test_results

@@ -7,6 +7,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "cpu/kernels/scan_chunk.h"
@@ -68,10 +69,17 @@ HWY_INLINE TileVector DecayBetween(const HeadBuffers& head, TileVector high_i, T
   return hn::Add(high, low);
 }
 
-// |a| up to which exp(a_i) exp(-a_j) stands for exp(a_i - a_j): far from the ends of float.
-inline constexpr float kWeakDecay = 60.0f;
+// Whether exp(a_i) exp(-a_j) dt_j may stand for exp(a_i - a_j) dt_j as far as token i goes: none of
+// the factors is near the ends of float. False for NaN.
+HWY_INLINE bool IsWeak(const HeadBuffers& head, int64_t i) {
+  constexpr float kMostExponent = 60.0f;
+  constexpr float kMostInverse = 1e30f;
+  const float inverse = std::abs(head.inverse[i]);
+  return std::abs(head.a_high[i]) <= kMostExponent &&
+         ((inverse >= 1.0f / kMostInverse && inverse <= kMostInverse) || head.dt[i] == 0.0f);
+}
 
-// to[j] = factor[j] exp(a_i - a_j) dt_j for j <= i, where no |a_j| exceeds kWeakDecay. What stands
+// to[j] = factor[j] exp(a_i - a_j) dt_j for j <= i, where all of these tokens are weak. What stands
 // right of i is undefined.
 HWY_INLINE void WeighWeakly(const HeadBuffers& head, int64_t i, const float* factor, float* to) {
   const TileTag d;

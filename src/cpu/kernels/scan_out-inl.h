@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -28,7 +27,7 @@ void WeighCB(const ChunkShape& shape, const GroupBuffers& group, const HeadBuffe
   for (int64_t i = 0; i < num_tokens; ++i) {
     const float* CB = group.CB + i * shape.padded_chunk;
     float* M = head.M + i * shape.padded_chunk;
-    is_weak = is_weak && std::abs(head.a_high[i]) <= kWeakDecay;  // false for NaN
+    is_weak = is_weak && IsWeak(head, i);
     if (is_weak) {
       WeighWeakly(head, i, CB, M);
     } else {
