@@ -12,6 +12,9 @@ class Carver {
  public:
   // A cache line, and the widest vector.
   static constexpr size_t kAlignment = 64;
+  // More than any machine addresses. Whoever takes more has used_bytes() and required_bytes() above
+  // it, and must not carve.
+  static constexpr size_t kMostBytes = size_t{1} << 48;
 
   // Counts only.
   Carver() = default;
@@ -20,11 +23,17 @@ class Carver {
       : base_((reinterpret_cast<uintptr_t>(workspace) + kAlignment - 1) / kAlignment * kAlignment) {
   }
 
-  // A buffer of count elements; null when only counting.
+  // A buffer of count * times elements; null when only counting.
   template <typename T>
-  T* Take(int64_t count) {
+  T* Take(int64_t count, int64_t times = 1) {
     const size_t offset = used_bytes_;
-    const size_t bytes = static_cast<size_t>(count) * sizeof(T);
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(count, times, &bytes) ||
+        __builtin_mul_overflow(bytes, sizeof(T), &bytes) || bytes > kMostBytes ||
+        used_bytes_ > kMostBytes) {
+      used_bytes_ = 2 * kMostBytes;
+      return nullptr;
+    }
     used_bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
     return base_ == 0 ? nullptr : reinterpret_cast<T*>(base_ + offset);
   }

@@ -24,8 +24,8 @@ int64_t ChooseHeadsPerItem(int64_t num_rows, int64_t nheads, int32_t num_threads
   double best_balance = 0.0;
   for (int64_t items_per_thread = 1;
        items_per_thread <= kMostItemsPerThread && best_balance < kGoodBalance; ++items_per_thread) {
-    const int64_t items_per_row =
-        std::min(nheads, CeilDiv(items_per_thread * num_threads, num_rows));
+    const int64_t items_per_row = std::clamp<int64_t>(
+        CeilDiv(items_per_thread * num_threads, num_rows), 1, std::max<int64_t>(nheads, 1));
     const int64_t heads_per_item = CeilDiv(nheads, items_per_row);
     const double balance = Balance(num_rows * CeilDiv(nheads, heads_per_item), num_threads);
     if (balance > best_balance) {
@@ -45,29 +45,42 @@ GroupBuffers* TakeGroups(Carver& carver, const ChunkShape& shape, int64_t count)
   return groups;
 }
 
+// When few heads leave threads idle, these share the chunks of long rows instead.
+constexpr int64_t kChunksPerThread = 2;
+
+bool HasFewHeads(const ScanSizes& sizes, int32_t num_threads) {
+  constexpr double kFairBalance = 0.75;  // sharing chunks costs about a tenth in traffic of states
+  return Balance(sizes.num_seqs * sizes.nheads, num_threads) < kFairBalance;
+}
+
+ScanCut CutByHeads(const ScanSizes& sizes, int32_t num_threads) {
+  ScanCut cut;
+  cut.heads_per_item =
+      ChooseHeadsPerItem(std::max<int64_t>(sizes.num_seqs, 1), sizes.nheads, num_threads);
+  return cut;
+}
+
+ScanCut CutByChunks(const ScanSizes& sizes, int32_t num_threads) {
+  ScanCut cut;
+  cut.by_chunks = true;
+  cut.chunks_per_block = std::max<int64_t>(
+      kChunksPerThread, CeilDiv(2 * kChunksPerThread * num_threads, sizes.nheads));
+  return cut;
+}
+
 }  // namespace
 
 ScanCut ChooseCut(const ScanForwardProblem& problem, const ChunkShape& shape, int32_t num_threads,
                   const CpuFacts& facts) {
   const ScanSizes& sizes = problem.sizes;
-  ScanCut cut;
+  // The mean row, since packed sequences' lengths are not known before the run.
+  const int64_t num_tokens = sizes.batch * sizes.seqlen / std::max<int64_t>(sizes.num_seqs, 1);
+  const bool by_chunks = HasFewHeads(sizes, num_threads) &&
+                         CeilDiv(num_tokens, shape.chunk_size) >= kChunksPerThread * num_threads;
+  ScanCut cut = by_chunks ? CutByChunks(sizes, num_threads) : CutByHeads(sizes, num_threads);
   const int64_t out_bytes =
       problem.operands.out.num_elements() * ElementBytes(problem.operands.out.dtype);
-  cut.past_caches = out_bytes > facts.l3_cache_bytes / 4;
-  // The mean row, since packed sequences' lengths are not known before the run.
-  const int64_t num_rows = std::max<int64_t>(sizes.num_seqs, 1);
-  const int64_t num_tokens = sizes.batch * sizes.seqlen / num_rows;
-  const int64_t num_chunks = CeilDiv(num_tokens, shape.chunk_size);
-  constexpr double kFairBalance = 0.75;  // sharing chunks costs about a tenth in traffic of states
-  constexpr int64_t kChunksPerThread = 2;
-  if (Balance(num_rows * sizes.nheads, num_threads) < kFairBalance &&
-      num_chunks >= kChunksPerThread * num_threads) {
-    cut.by_chunks = true;
-    cut.chunks_per_block = std::max<int64_t>(
-        kChunksPerThread, CeilDiv(2 * kChunksPerThread * num_threads, sizes.nheads));
-    return cut;
-  }
-  cut.heads_per_item = ChooseHeadsPerItem(num_rows, sizes.nheads, num_threads);
+  cut.past_caches = facts.l3_cache_bytes > 0 && out_bytes > facts.l3_cache_bytes / 4;
   return cut;
 }
 
@@ -77,7 +90,7 @@ ThreadBuffers ThreadBuffers::Take(Carver& carver, const ChunkShape& shape, const
   thread.D_row = carver.Take<float>(shape.padded_headdim);
   thread.partial_state = carver.Take<float>(StateElements(shape));
   if (!cut.by_chunks) {
-    thread.states = carver.Take<float>(cut.heads_per_item * StateElements(shape));
+    thread.states = carver.Take<float>(cut.heads_per_item, StateElements(shape));
     thread.group = GroupBuffers::Take(carver, shape);
   }
   return thread;
@@ -88,8 +101,8 @@ SharedBuffers SharedBuffers::Take(Carver& carver, const ChunkShape& shape, const
   SharedBuffers shared;
   const int64_t num_head_chunks = sizes.nheads * cut.chunks_per_block;
   shared.groups = TakeGroups(carver, shape, sizes.ngroups * cut.chunks_per_block);
-  shared.states = carver.Take<float>(sizes.nheads * StateElements(shape));
-  shared.before = carver.Take<float>(num_head_chunks * StateElements(shape));
+  shared.states = carver.Take<float>(sizes.nheads, StateElements(shape));
+  shared.before = carver.Take<float>(num_head_chunks, StateElements(shape));
   shared.chunk_decay = carver.Take<float>(num_head_chunks);
   return shared;
 }
@@ -107,37 +120,45 @@ ScanSetup MakeScanSetup(const ScanForwardProblem& problem, const ScanChunkSteps&
 
 namespace {
 
-SharedBuffers TakeShared(const ScanSetup& setup, Carver& carver) {
-  if (!setup.cut.by_chunks) return {};
-  return SharedBuffers::Take(carver, setup.shape, setup.cut, setup.problem->sizes);
+SharedBuffers TakeShared(const ScanSetup& setup, const ScanCut& cut, Carver& carver) {
+  if (!cut.by_chunks) return {};
+  return SharedBuffers::Take(carver, setup.shape, cut, setup.problem->sizes);
 }
 
-int64_t ThreadBytes(const ScanSetup& setup) {
+int64_t ThreadBytes(const ScanSetup& setup, const ScanCut& cut) {
   Carver counter;
-  ThreadBuffers::Take(counter, setup.shape, setup.cut);
+  ThreadBuffers::Take(counter, setup.shape, cut);
   return static_cast<int64_t>(counter.used_bytes());
+}
+
+size_t RequiredBytes(const ScanSetup& setup, const ScanCut& cut) {
+  Carver counter;
+  TakeShared(setup, cut, counter);
+  counter.Take<std::byte>(ThreadBytes(setup, cut), setup.schedule.num_threads);
+  return counter.required_bytes();
 }
 
 }  // namespace
 
 size_t ScanSetup::WorkspaceBytes() const {
-  Carver counter;
-  TakeShared(*this, counter);
-  counter.Take<std::byte>(ThreadBytes(*this) * schedule.num_threads);
-  return counter.required_bytes();
+  // Which cut it is depends on seqlen where there are few heads; how much is needed must not.
+  const ScanSizes& sizes = problem->sizes;
+  const size_t by_heads = RequiredBytes(*this, CutByHeads(sizes, schedule.num_threads));
+  if (!HasFewHeads(sizes, schedule.num_threads)) return by_heads;
+  return std::max(by_heads, RequiredBytes(*this, CutByChunks(sizes, schedule.num_threads)));
 }
 
 SharedBuffers ScanSetup::Shared(void* workspace) const {
   Carver carver(workspace);
-  return TakeShared(*this, carver);
+  return TakeShared(*this, cut, carver);
 }
 
 ThreadBuffers ScanSetup::Thread(void* workspace, int32_t thread_idx) const {
   Carver counter;
-  TakeShared(*this, counter);
+  TakeShared(*this, cut, counter);
   Carver carver(workspace);
   carver.Take<std::byte>(static_cast<int64_t>(counter.used_bytes()) +
-                         ThreadBytes(*this) * thread_idx);
+                         ThreadBytes(*this, cut) * thread_idx);
   return ThreadBuffers::Take(carver, shape, cut);
 }
 

@@ -60,7 +60,8 @@ struct ScanSetup {
   ScanCut cut;
   Schedule schedule;
 
-  // The workspace of a run: the shared buffers when cut by chunks, then each thread's.
+  // The workspace of a run: the shared buffers when cut by chunks, then each thread's. The same for
+  // every seqlen.
   size_t WorkspaceBytes() const;
   SharedBuffers Shared(void* workspace) const;
   ThreadBuffers Thread(void* workspace, int32_t thread_idx) const;

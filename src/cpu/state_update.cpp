@@ -143,7 +143,7 @@ int64_t ThreadBytes(const StepShape& shape) {
 size_t StateUpdateWorkspaceBytes(const StateUpdateProblem& problem, const StateStepSteps& steps,
                                  const Schedule& schedule) {
   Carver counter;
-  counter.Take<std::byte>(ThreadBytes(ShapeOf(problem, steps)) * schedule.num_threads);
+  counter.Take<std::byte>(ThreadBytes(ShapeOf(problem, steps)), schedule.num_threads);
   return counter.required_bytes();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/workspace.h"
 #include "plan/operation.h"
 #include "plan/read_struct.h"
 #include "plan/text.h"
@@ -194,6 +195,11 @@ Status Choose(const Problem& problem, const Options& options, const CpuFacts& fa
   choice->variant = taken->row;
   choice->schedule = MakeSchedule(*taken->row, problem, options, facts);
   choice->workspace_bytes = taken->row->workspace_bytes(problem, choice->schedule);
+  if (choice->workspace_bytes > Carver::kMostBytes) {
+    return Status::Unsupported(Text(Operation<Problem>::kName, ": ",
+                                    RowText(Reject(*taken->row, "")),
+                                    " needs a workspace of more than 2^48 bytes"));
+  }
   choice->reason = ReasonFor(candidates, *taken, options, backend);
   return Status();
 }

@@ -45,6 +45,30 @@ TEST(CheckScanIndices, ALongListIsCut) {
   EXPECT_NE(message.find("; and 24 more"), std::string::npos) << message;
 }
 
+// A state that one thread could hold, but not all of them: refused, never a size that wrapped
+// around.
+TEST(ScanFailure, AWorkspaceNoMachineHasIsRefused) {
+  const ScanOperands operands = BuildOperands(RandomScanCase("wrap", {1, 1, 1, 1, 1, 1}, 951));
+  tilescan_scan_forward_args args = MakeArgs(operands);
+  args.initial_states = {};
+  args.final_states = {};
+  for (tilescan_tensor* tensor : {&args.B, &args.C}) {
+    tensor->shape[3] = int64_t{67978862299409};
+    tensor->strides[3] = 0;
+  }
+  Target target;
+  target.backend = "cpu";
+  target.num_threads = 64;
+  tilescan_options options = target.Options();
+  options.chunk_size = 512;
+  tilescan_plan* plan = nullptr;
+  EXPECT_EQ(tilescan_plan_scan_forward(&args, &options, &plan), TILESCAN_UNSUPPORTED);
+  EXPECT_EQ(plan, nullptr);
+  EXPECT_NE(std::string(tilescan_last_error()).find("a workspace of more than 2^48 bytes"),
+            std::string::npos)
+      << tilescan_last_error();
+}
+
 class ScanFailureOn : public ::testing::TestWithParam<Target> {};
 
 TEST_P(ScanFailureOn, WrongCuSeqlensLeaveOutputsUntouched) {

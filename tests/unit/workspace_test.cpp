@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace tilescan {
@@ -38,6 +39,27 @@ TEST(Carver, NeedsNothingForNothing) {
   EXPECT_EQ(carver.required_bytes(), 0u);
   carver.Take<float>(0);
   EXPECT_EQ(carver.required_bytes(), 0u);
+}
+
+// A size that no machine has stays one, whatever is counted behind it.
+TEST(Carver, TooMuchStaysTooMuch) {
+  constexpr int64_t kLarge = int64_t{1} << 40;
+  for (const auto& [count, times] : {std::pair<int64_t, int64_t>{kLarge, 1 << 10},
+                                     {kLarge, kLarge},
+                                     {int64_t{1} << 62, 4},
+                                     {(int64_t{1} << 62) + 1, 1}}) {
+    Carver carver;
+    EXPECT_EQ(carver.Take<float>(count, times), nullptr);
+    EXPECT_GT(carver.required_bytes(), Carver::kMostBytes);
+    carver.Take<float>(1);
+    EXPECT_GT(carver.required_bytes(), Carver::kMostBytes);
+  }
+}
+
+TEST(Carver, CountsProducts) {
+  Carver carver;
+  carver.Take<float>(16, 3);
+  EXPECT_EQ(carver.used_bytes(), 3u * 64);
 }
 
 TEST(Carver, CarvesWhatItCountedAtAnyAlignment) {
