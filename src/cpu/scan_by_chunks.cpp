@@ -12,6 +12,7 @@
 #include "cpu/scan_operands.h"
 #include "cpu/scan_row.h"
 #include "cpu/thread_pool.h"
+#include "hwy/cache_control.h"
 
 namespace tilescan::cpu {
 namespace {
@@ -73,6 +74,7 @@ class ChunkScan {
       for (int64_t item_idx = next_item++; item_idx < num_items; item_idx = next_item++) {
         body(item_idx, thread);
       }
+      hwy::FlushStream();  // what was stored past the caches is seen by whoever waits for this
     });
   }
 

@@ -7,6 +7,7 @@
 #include "cpu/scan_operands.h"
 #include "cpu/scan_row.h"
 #include "cpu/thread_pool.h"
+#include "hwy/cache_control.h"
 
 namespace tilescan::cpu {
 namespace {
@@ -120,6 +121,7 @@ void ScanByHeads(const ScanSetup& setup, void* workspace) {
                 std::min(first_head + heads_per_item, sizes.nheads)},
                thread);
     }
+    hwy::FlushStream();  // what was stored past the caches is seen by whoever waits for this
   });
 }
 

@@ -19,10 +19,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace tilescan::cpu::HWY_NAMESPACE {
 
-// exp(high + low), low being too small beside high for the sum to hold it.
+// exp(high + low), low being too small beside high for the sum to hold it. Where it is not small,
+// exp of high is 0 or infinite, and stays so.
 HWY_INLINE TileVector ExpOfSum(TileVector high, TileVector low) {
   const TileTag d;
-  return hn::Mul(Exp(d, high), hn::Add(hn::Set(d, 1.0f), low));
+  const TileVector factor = hn::Add(hn::Set(d, 1.0f), hn::Max(low, hn::Set(d, -0.5f)));
+  return hn::Mul(Exp(d, high), factor);
 }
 
 // The processed steps, and their running sum times A in float64, kept as two floats.
