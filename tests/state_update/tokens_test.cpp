@@ -124,6 +124,29 @@ TEST_P(TokensOn, FreshIsASlotOfZeros) {
   ExpectSameBits(Solve(c, GetParam()), expected, "fresh");
 }
 
+// Zeros stay zeros where exp(dt A) is beyond fp32: the new state is dt x B^T.
+TEST_P(TokensOn, FreshOutlivesAnInfiniteDecay) {
+  StateUpdateCase c;
+  c.name = "tokens/infinite_decay";
+  c.headdim = 5;
+  c.dstate = 7;
+  c.state = Constant(3);
+  c.x = Repeat({1, 2, 3, 4, 5});
+  c.dt = Constant(50);
+  c.A = Constant(2);
+  c.B = Constant(2);
+  c.C = Constant(1);
+  c.fresh = {1};
+  const StateUpdateOperands operands = Solve(c, GetParam());
+  for (int64_t row = 0; row < c.headdim; ++row) {
+    const double element = 50.0 * static_cast<double>(row + 1) * 2;
+    EXPECT_EQ(operands.out.Get(row), 7 * element);
+    for (int64_t n = 0; n < c.dstate; ++n) {
+      EXPECT_EQ(operands.state.Get(row * c.dstate + n), element);
+    }
+  }
+}
+
 TEST_P(TokensOn, FreshWithNoAcceptedTokenIsZeros) {
   StateUpdateCase c = TokensCase(GetParam());
   c.state = Constant(kNan);

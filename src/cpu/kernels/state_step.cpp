@@ -21,6 +21,7 @@ inline constexpr int64_t kStepLanes = hn::MaxLanes(FloatTag());
 inline constexpr int64_t kSumRows = 4;
 // Rows that are taken out together where a step cannot be done in place.
 inline constexpr int64_t kBlockRows = kSumRows;
+static_assert(kBlockRows == 4, "StepBuffers::Take() provides four");
 
 StepShape MakeStepShape(int64_t num_tokens, int64_t nheads, int64_t headdim, int64_t dstate) {
   const auto padded = [](int64_t count) {
@@ -217,8 +218,10 @@ void UpdateThroughRows(const StepShape& shape, const StepHead& head, const StepB
     }
     if (head.is_fresh && head.num_accepted == 0) put_back();
     for (int64_t token = 0; token < shape.num_tokens; ++token) {
-      StepRows(shape, BlockOf(shape, head, buffers, token, first_row), num_rows, buffers.rows,
-               shape.padded_dstate);
+      StepBlock block = BlockOf(shape, head, buffers, token, first_row);
+      // Zeros stay zeros even where exp(dt A) is infinite.
+      if (head.is_fresh && token == 0) block.dA = 0.0f;
+      StepRows(shape, block, num_rows, buffers.rows, shape.padded_dstate);
       if (token + 1 == head.num_accepted) put_back();
     }
   }
@@ -282,7 +285,7 @@ HWY_AFTER_NAMESPACE();
 namespace tilescan::cpu {
 
 StepBuffers StepBuffers::Take(Carver& carver, const StepShape& shape) {
-  constexpr int64_t kMostBlockRows = 4;
+  constexpr int64_t kMostBlockRows = 4;  // kBlockRows of every instruction set
   StepBuffers buffers;
   buffers.A = carver.Take<float>(shape.padded_nheads);
   buffers.dt_bias = carver.Take<float>(shape.padded_nheads);
