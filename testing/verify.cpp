@@ -57,8 +57,8 @@ double GeneralMaxRelative(DType x_dtype, DType output_dtype) {
 // The largest |error| / magnitude. The reference computes in float64 and rounds once. Others
 // compute in float32: an error may be a few times that of a plain float32 run of the same problem,
 // because a chunked sum has other partial sums and decays are exponentials of sums (scalar and AVX2
-// kernels were measured at 1.8 times at most over the named cases); and however lucky that run was,
-// a result is rounded to its dtype and a few float32 operations lie behind it.
+// kernels were at 1.8 times at most over the named cases when this was set); and however lucky that
+// run was, a result is rounded to its dtype and a few float32 operations lie behind it.
 double MaxScaledLimit(const Target& target, DType output_dtype, double honest_max_scaled) {
   constexpr double kTimesHonest = 4.0;
   constexpr double kFewOperations = 8.0 * 0x1p-24;

@@ -47,12 +47,15 @@ class ThreadPool {
   }
 
   Status Start(int32_t num_workers) {
+    // A run holds the mutex: who finds enough threads does not wait for it.
+    if (num_started_.load(std::memory_order_acquire) >= num_workers) return Status();
     const std::lock_guard<std::mutex> lock(mutex_);
     try {
       threads_.reserve(static_cast<size_t>(num_workers));
       while (static_cast<int32_t>(threads_.size()) < num_workers) {
         const uint64_t worker_idx = threads_.size();
         threads_.emplace_back([this, worker_idx, seen = call_.load()] { Work(worker_idx, seen); });
+        num_started_.store(static_cast<int32_t>(threads_.size()), std::memory_order_release);
       }
     } catch (const std::system_error& error) {
       return Status::OutOfMemory(std::string("cannot start a thread: ") + error.what());
@@ -116,6 +119,7 @@ class ThreadPool {
 
   std::mutex mutex_;  // held by the call that uses the threads
   std::vector<std::thread> threads_;
+  std::atomic<int32_t> num_started_{0};  // their number
   std::atomic<uint64_t> call_{0};
   std::atomic<uint64_t> num_working_{0};
   std::atomic<int32_t> next_task_{0};

@@ -15,8 +15,8 @@ MULTIPLE_OF_PEER = 2.0
 # and the last product rounds once by at most this much.
 FLOOR_IN_ROUNDOFFS = 4.0
 
-UNIT_ROUNDOFF = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.bfloat16: 2.0**-9,
-                 torch.float16: 2.0**-12}
+UNIT_ROUNDOFF = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8,
+                 torch.float16: 2.0**-11}
 
 
 def _rms(values: torch.Tensor) -> float:
