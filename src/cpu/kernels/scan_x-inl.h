@@ -75,12 +75,13 @@ HWY_INLINE void GatherRow(const ChunkShape& shape, const float* x, int64_t row_i
   for (int64_t strip_idx = 0; strip_idx < num_strips; ++strip_idx) {
     const int64_t width = GetStrip(shape, strip_idx).num_vectors * kLanes;
     const float* from = x + row_idx * width;
-    if (past_caches) {
-      for (int64_t idx = 0; idx < width; idx += kLanes)
-        hn::Stream(hn::Load(d, from + idx), d, to + idx);
-    } else {
-      for (int64_t idx = 0; idx < width; idx += kLanes)
-        hn::StoreU(hn::Load(d, from + idx), d, to + idx);
+    for (int64_t idx = 0; idx < width; idx += kLanes) {
+      const TileVector value = hn::Load(d, from + idx);
+      if (past_caches) {
+        hn::Stream(value, d, to + idx);
+      } else {
+        hn::StoreU(value, d, to + idx);
+      }
     }
     x += width * shape.chunk_size;
     to += width;

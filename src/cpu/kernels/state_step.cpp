@@ -130,8 +130,9 @@ HWY_INLINE void StoreSumsOfLanes(const FloatVector (&rows)[kSumRows], float* to)
 #else
 
 // Adds up the blocks of four lanes.
+using FourFloats = hn::CappedTag<float, 4>;
 template <class D>
-HWY_INLINE hn::Vec<hn::CappedTag<float, 4> > SumOfBlocks(D d, hn::Vec<D> v) {
+HWY_INLINE hn::Vec<FourFloats> SumOfBlocks([[maybe_unused]] D d, hn::Vec<D> v) {
   if constexpr (hn::MaxLanes(D()) <= 4) {
     return v;
   } else {
@@ -151,7 +152,7 @@ HWY_INLINE void StoreSumsOfLanes(const FloatVector (&rows)[kSumRows], float* to)
   const auto rows_23 = hn::BitCast(d_pairs, add_halves(rows[2], rows[3]));
   const FloatVector sums = hn::Add(hn::BitCast(d, hn::InterleaveLower(d_pairs, rows_01, rows_23)),
                                    hn::BitCast(d, hn::InterleaveUpper(d_pairs, rows_01, rows_23)));
-  hn::StoreU(SumOfBlocks(d, sums), hn::CappedTag<float, 4>(), to);
+  hn::StoreU(SumOfBlocks(d, sums), FourFloats(), to);
 }
 
 #endif  // HWY_TARGET == HWY_SCALAR
