@@ -40,6 +40,7 @@ std::string BecauseText(const std::vector<const Size*>& sizes) {
 void ReportShape(const NamedView& operand, const std::vector<Shape>& expected,
                  const std::vector<const Size*>& blamed, Violations* violations) {
   std::vector<std::string> alternatives;
+  alternatives.reserve(expected.size());
   for (const Shape& shape : expected) alternatives.push_back(ExpectedText(shape));
   violations->Add(Text(operand.name, " has shape ", ShapeText(*operand.view), ", expected ",
                        ListText(alternatives, "or"), BecauseText(blamed)));
@@ -87,6 +88,7 @@ void CheckDType(const NamedView& operand, const std::vector<DType>& allowed,
   const DType dtype = operand.view->dtype;
   if (std::find(allowed.begin(), allowed.end(), dtype) != allowed.end()) return;
   std::vector<std::string> names;
+  names.reserve(allowed.size());
   for (const DType option : allowed) names.push_back(DTypeName(option));
   violations->Add(Text(operand.name, " has dtype ", DTypeName(dtype), ", expected ",
                        ListText(names, "or"), because.empty() ? "" : " because " + because));

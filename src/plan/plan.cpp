@@ -27,9 +27,9 @@ Status MakePlan(const typename Operation<Problem>::Args& args, const tilescan_op
   Planned<Problem> planned = {validated.described, validated.problem, {}};
   TILESCAN_RETURN_IF_ERROR(
       Choose(planned.problem, read_options, facts, row_lists, &planned.choice));
-  const Variant<Problem>& variant = *planned.choice.variant;
-  if (variant.prepare != nullptr) {
-    TILESCAN_RETURN_IF_ERROR(variant.prepare(planned.choice.schedule));
+  const Variant<Problem>* variant = planned.choice.variant;
+  if (variant != nullptr && variant->prepare != nullptr) {
+    TILESCAN_RETURN_IF_ERROR(variant->prepare(planned.choice.schedule));
   }
   *plan = std::make_unique<const Plan>(std::move(planned));
   return Status();

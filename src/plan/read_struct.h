@@ -41,6 +41,7 @@ void ReadField(const Struct& given, Field Struct::*field, Struct* full) {
   const char* begin = reinterpret_cast<const char*>(full);
   const char* end = reinterpret_cast<const char*>(&(full->*field) + 1);
   if (static_cast<size_t>(end - begin) > given.struct_size) return;
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): a field may be a pointer, and is copied as one
   std::memcpy(&(full->*field), &(given.*field), sizeof(Field));
 }
 
