@@ -17,7 +17,7 @@ RESULTS=build/test_results
 JOBS=$(nproc)
 # A test program that takes longer hangs.
 PROGRAM_SECONDS=600
-FUZZ_SECONDS=45
+FUZZ_SECONDS=30
 
 say() {
   printf '\n== %s  [%s min]\n' "$*" "$((($(date +%s) - started) / 60))"
