@@ -25,9 +25,11 @@ struct Rows {
   }
 };
 
-// Asks for a row ahead of its use: rows lie too far apart for the processor's own prefetchers. Not
-// for elements that lie apart themselves, each on a line of its own.
-// Inlined at once: GCC 12 takes a call that only prefetches for one without effect, and drops it.
+// Asks for a row ahead of its use, kForWriting to write it: rows lie too far apart for the
+// processor's own prefetchers. Not for elements that lie apart themselves, each on a line of its
+// own. Inlined at once: GCC 12 takes a call that only prefetches for one without effect, and drops
+// it.
+template <bool kForWriting = false>
 [[gnu::always_inline]] inline void PrefetchRow(const Rows& rows, int64_t row_idx,
                                                int64_t num_elements) {
   constexpr int64_t kLineBytes = 64;
@@ -35,7 +37,7 @@ struct Rows {
   const int64_t row_bytes = num_elements * ElementBytes(rows.dtype);
   const std::byte* row = rows.At(row_idx);
   for (int64_t offset = 0; offset < row_bytes; offset += kLineBytes) {
-    __builtin_prefetch(row + offset);
+    __builtin_prefetch(row + offset, kForWriting);
   }
 }
 

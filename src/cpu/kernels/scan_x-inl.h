@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cpu/kernels/scan_chunk.h"
 #include "cpu/kernels/scan_strips-inl.h"
@@ -67,8 +68,10 @@ void LoadX(const ChunkShape& shape, const Rows& from, int64_t num_tokens, float*
   }
 }
 
-// One row of out from its strips.
-HWY_INLINE void GatherRow(const ChunkShape& shape, const float* x, int64_t row_idx, float* to,
+// One row of out from its strips, in the dtype of T. past_caches, which only fp32 has: without a
+// place in the caches.
+template <typename T>
+HWY_INLINE void GatherRow(const ChunkShape& shape, const float* x, int64_t row_idx, T* to,
                           bool past_caches) {
   const TileTag d;
   const int64_t num_strips = NumStrips(shape);
@@ -77,30 +80,48 @@ HWY_INLINE void GatherRow(const ChunkShape& shape, const float* x, int64_t row_i
     const float* from = x + row_idx * width;
     for (int64_t idx = 0; idx < width; idx += kLanes) {
       const TileVector value = hn::Load(d, from + idx);
-      if (past_caches) {
-        hn::Stream(value, d, to + idx);
-      } else {
-        hn::StoreU(value, d, to + idx);
+      if constexpr (std::is_same_v<T, float>) {
+        if (past_caches) {
+          hn::Stream(value, d, to + idx);
+          continue;
+        }
       }
+      StoreFloats(d, value, to + idx);
     }
     x += width * shape.chunk_size;
     to += width;
   }
 }
 
+// Rows of whole vectors without a gate, straight to their place.
+template <typename T>
+void StoreOutDirectly(const ChunkShape& shape, const float* x, int64_t num_tokens, bool past_caches,
+                      const Rows& out) {
+  for (int64_t token = 0; token < num_tokens; ++token) {
+    T* to = reinterpret_cast<T*>(out.At(token));
+    const bool streams = std::is_same_v<T, float> && past_caches &&
+                         reinterpret_cast<uintptr_t>(to) % (kLanes * sizeof(float)) == 0;
+    if (!streams && token + kTokensAhead < num_tokens) {
+      PrefetchRow</*kForWriting=*/true>(out, token + kTokensAhead, shape.headdim);
+    }
+    GatherRow(shape, x, token, to, streams);
+  }
+}
+
 void StoreOut(const ChunkShape& shape, const float* x, const Rows& z, int64_t num_tokens,
               bool past_caches, float* row, const Rows& out) {
   const TileTag d;
-  // Whole vectors of fp32 go straight to their place.
-  const bool direct = out.dtype == DType::kFloat32 && out.element_stride == 1 &&
-                      shape.headdim == shape.padded_headdim && z.data == nullptr;
-  for (int64_t token = 0; token < num_tokens; ++token) {
-    std::byte* at = out.At(token);
-    if (direct) {
-      const bool is_aligned = reinterpret_cast<uintptr_t>(at) % (kLanes * sizeof(float)) == 0;
-      GatherRow(shape, x, token, reinterpret_cast<float*>(at), past_caches && is_aligned);
-      continue;
+  if (out.element_stride == 1 && shape.headdim == shape.padded_headdim && z.data == nullptr) {
+    switch (out.dtype) {
+      case DType::kBFloat16:
+        return StoreOutDirectly<numerics::BFloat16>(shape, x, num_tokens, past_caches, out);
+      case DType::kFloat16:
+        return StoreOutDirectly<numerics::Float16>(shape, x, num_tokens, past_caches, out);
+      default:
+        return StoreOutDirectly<float>(shape, x, num_tokens, past_caches, out);
     }
+  }
+  for (int64_t token = 0; token < num_tokens; ++token) {
     GatherRow(shape, x, token, row, false);
     if (z.data != nullptr) {
       LoadRow(z.At(token), z.dtype, z.element_stride, shape.headdim, row + shape.padded_headdim);
@@ -109,7 +130,7 @@ void StoreOut(const ChunkShape& shape, const float* x, const Rows& z, int64_t nu
         hn::Store(hn::Mul(hn::Load(d, row + idx), gate), d, row + idx);
       }
     }
-    StoreRow(row, shape.headdim, out.dtype, at, out.element_stride);
+    StoreRow(row, shape.headdim, out.dtype, out.At(token), out.element_stride);
   }
 }
 
