@@ -108,8 +108,6 @@ say "What is needed"
 # shellcheck disable=SC2086  # a list of names
 tools/need_packages.sh $PACKAGES || exit 2
 check "python packages" python_packages
-check "plotting packages" "$VENV/bin/pip" install --quiet --disable-pip-version-check \
-  -r bench/requirements.txt
 
 say "Sources"
 check "format" tools/format.sh --check

@@ -27,6 +27,7 @@ Status MakePlan(const typename Operation<Problem>::Args& args, const tilescan_op
   Planned<Problem> planned = {validated.described, validated.problem, {}};
   TILESCAN_RETURN_IF_ERROR(
       Choose(planned.problem, read_options, facts, row_lists, &planned.choice));
+  // Never null here, which clang-tidy cannot see.
   const Variant<Problem>* variant = planned.choice.variant;
   if (variant != nullptr && variant->prepare != nullptr) {
     TILESCAN_RETURN_IF_ERROR(variant->prepare(planned.choice.schedule));

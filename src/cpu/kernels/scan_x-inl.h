@@ -19,7 +19,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace tilescan::cpu::HWY_NAMESPACE {
 
-// How far ahead rows of x, and the places they go to, are asked for.
+// How many tokens ahead rows of x and out, and the places x goes to, are asked for.
 constexpr int64_t kTokensAhead = 8;
 
 template <typename T>

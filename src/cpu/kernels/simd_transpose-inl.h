@@ -9,23 +9,25 @@
 #include <cstdint>
 #include <cstring>
 
-#include "cpu/kernels/scan_tiles-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tilescan::cpu::HWY_NAMESPACE {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
 // to[idx * stride + k] = rows[k * row_stride + idx] for k < 4.
 HWY_INLINE void TransposeFourRows(const float* rows, int64_t row_stride, int64_t count, float* to,
                                   int64_t stride) {
-  const TileTag d;
-  HWY_ALIGN float interleaved[4 * kLanes];
+  const hn::ScalableTag<float> d;
+  constexpr int64_t kWidth = hn::MaxLanes(d);
+  HWY_ALIGN float interleaved[4 * kWidth];
   int64_t idx = 0;
-  for (; idx + kLanes <= count; idx += kLanes) {
+  for (; idx + kWidth <= count; idx += kWidth) {
     hn::StoreInterleaved4(hn::LoadU(d, rows + idx), hn::LoadU(d, rows + row_stride + idx),
                           hn::LoadU(d, rows + 2 * row_stride + idx),
                           hn::LoadU(d, rows + 3 * row_stride + idx), d, interleaved);
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
+    for (int64_t lane = 0; lane < kWidth; ++lane) {
       std::memcpy(to + (idx + lane) * stride, interleaved + 4 * lane, 4 * sizeof(float));
     }
   }
@@ -37,14 +39,15 @@ HWY_INLINE void TransposeFourRows(const float* rows, int64_t row_stride, int64_t
 // rows[k * row_stride + idx] = from[idx * stride + k] for k < 4: the way back.
 HWY_INLINE void TransposeFourColumns(const float* from, int64_t stride, int64_t count, float* rows,
                                      int64_t row_stride) {
-  const TileTag d;
-  HWY_ALIGN float interleaved[4 * kLanes];
+  const hn::ScalableTag<float> d;
+  constexpr int64_t kWidth = hn::MaxLanes(d);
+  HWY_ALIGN float interleaved[4 * kWidth];
   int64_t idx = 0;
-  for (; idx + kLanes <= count; idx += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
+  for (; idx + kWidth <= count; idx += kWidth) {
+    for (int64_t lane = 0; lane < kWidth; ++lane) {
       std::memcpy(interleaved + 4 * lane, from + (idx + lane) * stride, 4 * sizeof(float));
     }
-    TileVector row_0, row_1, row_2, row_3;
+    hn::Vec<decltype(d)> row_0, row_1, row_2, row_3;
     hn::LoadInterleaved4(d, interleaved, row_0, row_1, row_2, row_3);
     hn::StoreU(row_0, d, rows + idx);
     hn::StoreU(row_1, d, rows + row_stride + idx);

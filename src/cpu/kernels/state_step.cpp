@@ -17,15 +17,10 @@ HWY_BEFORE_NAMESPACE();
 namespace tilescan::cpu::HWY_NAMESPACE {
 
 inline constexpr int64_t kStepLanes = hn::MaxLanes(FloatTag());
-// Rows of headdim whose sums are made together.
-inline constexpr int64_t kSumRows = 4;
-// Rows that are taken out together where a step cannot be done in place.
-inline constexpr int64_t kBlockRows = kSumRows;
-static_assert(kBlockRows == 4, "StepBuffers::Take() provides four");
 
 StepShape MakeStepShape(int64_t num_tokens, int64_t nheads, int64_t headdim, int64_t dstate) {
   const auto padded = [](int64_t count) {
-    constexpr int64_t kMultiple = std::max(kStepLanes, kSumRows);
+    constexpr int64_t kMultiple = std::max(kStepLanes, kRowsTogether);
     return (count + kMultiple - 1) / kMultiple * kMultiple;
   };
   return {num_tokens, nheads, headdim, dstate, padded(nheads), padded(headdim), padded(dstate)};
@@ -123,8 +118,8 @@ HWY_INLINE FloatVector StepRow(const StepShape& shape, const StepBlock& block, f
 
 #if HWY_TARGET == HWY_SCALAR
 
-HWY_INLINE void StoreSumsOfLanes(const FloatVector (&rows)[kSumRows], float* to) {
-  for (int row = 0; row < kSumRows; ++row) to[row] = hn::GetLane(rows[row]);
+HWY_INLINE void StoreSumsOfLanes(const FloatVector (&rows)[kRowsTogether], float* to) {
+  for (int row = 0; row < kRowsTogether; ++row) to[row] = hn::GetLane(rows[row]);
 }
 
 #else
@@ -142,7 +137,7 @@ HWY_INLINE hn::Vec<FourFloats> SumOfBlocks([[maybe_unused]] D d, hn::Vec<D> v) {
 }
 
 // Stores the sums of the lanes of each row.
-HWY_INLINE void StoreSumsOfLanes(const FloatVector (&rows)[kSumRows], float* to) {
+HWY_INLINE void StoreSumsOfLanes(const FloatVector (&rows)[kRowsTogether], float* to) {
   const FloatTag d;
   const hn::Repartition<double, FloatTag> d_pairs;
   const auto add_halves = [d](FloatVector a, FloatVector b) HWY_ATTR {
@@ -162,16 +157,16 @@ template <typename T>
 HWY_INLINE void StepRows(const StepShape& shape, const StepBlock& block, int64_t num_rows, T* state,
                          int64_t row_stride) {
   int64_t row = 0;
-  FloatVector out[kSumRows];
-  for (; row + kSumRows <= num_rows; row += kSumRows) {
+  FloatVector out[kRowsTogether];
+  for (; row + kRowsTogether <= num_rows; row += kRowsTogether) {
 #pragma GCC unroll 4
-    for (int64_t idx = 0; idx < kSumRows; ++idx) {
+    for (int64_t idx = 0; idx < kRowsTogether; ++idx) {
       out[idx] = StepRow(shape, block, block.x[row + idx], state + (row + idx) * row_stride);
     }
     StoreSumsOfLanes(out, block.out + row);
   }
   if (row < num_rows) {
-    for (int64_t idx = 0; idx < kSumRows; ++idx) {
+    for (int64_t idx = 0; idx < kRowsTogether; ++idx) {
       out[idx] = row + idx < num_rows
                      ? StepRow(shape, block, block.x[row + idx], state + (row + idx) * row_stride)
                      : hn::Zero(FloatTag());
@@ -201,8 +196,8 @@ void UpdateInPlace(const StepShape& shape, const StepHead& head, const StepBuffe
 // back as they are after the last accepted one.
 void UpdateThroughRows(const StepShape& shape, const StepHead& head, const StepBuffers& buffers) {
   const Rows& state = head.state;
-  for (int64_t first_row = 0; first_row < shape.headdim; first_row += kBlockRows) {
-    const int64_t num_rows = std::min(kBlockRows, shape.headdim - first_row);
+  for (int64_t first_row = 0; first_row < shape.headdim; first_row += kRowsTogether) {
+    const int64_t num_rows = std::min(kRowsTogether, shape.headdim - first_row);
     const auto put_back = [&] {
       for (int64_t row = 0; row < num_rows; ++row) {
         StoreRow(buffers.rows + row * shape.padded_dstate, shape.dstate, state.dtype,
@@ -286,7 +281,6 @@ HWY_AFTER_NAMESPACE();
 namespace tilescan::cpu {
 
 StepBuffers StepBuffers::Take(Carver& carver, const StepShape& shape) {
-  constexpr int64_t kMostBlockRows = 4;  // kBlockRows of every instruction set
   StepBuffers buffers;
   buffers.A = carver.Take<float>(shape.padded_nheads);
   buffers.dt_bias = carver.Take<float>(shape.padded_nheads);
@@ -298,7 +292,7 @@ StepBuffers StepBuffers::Take(Carver& carver, const StepShape& shape) {
   buffers.out = carver.Take<float>(shape.num_tokens * shape.padded_headdim);
   buffers.gate = carver.Take<float>(shape.padded_headdim);
   buffers.D_row = carver.Take<float>(shape.padded_headdim);
-  buffers.rows = carver.Take<float>(kMostBlockRows * shape.padded_dstate);
+  buffers.rows = carver.Take<float>(kRowsTogether * shape.padded_dstate);
   return buffers;
 }
 

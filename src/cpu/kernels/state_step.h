@@ -25,6 +25,10 @@ struct StepShape {
   int64_t padded_dstate = 0;
 };
 
+// Rows of headdim whose sums are made together, and that are taken out together where a step cannot
+// be done in place.
+inline constexpr int64_t kRowsTogether = 4;
+
 // One thread's scratch.
 struct StepBuffers {
   float* A = nullptr;        // (padded_nheads)
@@ -37,7 +41,7 @@ struct StepBuffers {
   float* out = nullptr;      // (num_tokens, padded_headdim)
   float* gate = nullptr;     // (padded_headdim): z
   float* D_row = nullptr;    // (padded_headdim): D, per channel or the head's one value
-  float* rows = nullptr;     // some rows of a state
+  float* rows = nullptr;     // (kRowsTogether, padded_dstate): of a state
 
   static StepBuffers Take(Carver& carver, const StepShape& shape);
 };
