@@ -24,7 +24,7 @@ C_HEADERS = {
 @dataclass(frozen=True)
 class Layer:
     """What a folder may include: project paths (a folder with "/", or one file), and headers of
-    the system and of other libraries by their beginning."""
+    the system and of other libraries by their beginning (ending in "/" or "_") or name."""
 
     folder: str
     project: tuple = ()
@@ -33,6 +33,8 @@ class Layer:
 
 PUBLIC = "tilescan/"
 ROW = ("plan/variant.h",)
+# Headers of the CUDA toolkit; <cuda/...> is its C++ library.
+CUDA = ("cuda_", "cuda.h", "cuda/")
 POSIX = ("sys/", "unistd.h", "fcntl.h", "sched.h", "pthread.h", "dlfcn.h")
 
 # The first folder that a file is in decides, so narrower folders come first.
@@ -44,9 +46,12 @@ LAYERS = (
     Layer("src/reference", ("reference/", "numerics/", "core/", PUBLIC) + ROW),
     Layer("src/cpu", ("cpu/", "numerics/", "core/", PUBLIC) + ROW,
           ("hwy/", "immintrin.h") + POSIX),
+    Layer("src/cuda", ("cuda/", "numerics/", "core/", PUBLIC) + ROW, CUDA),
+    Layer("src/hopper/ptx", ("hopper/ptx/",), CUDA),
+    Layer("src/hopper", ("hopper/", "cuda/", "numerics/", "core/", PUBLIC) + ROW, CUDA),
     Layer("src/api", ("api/", "plan/", "core/", PUBLIC)),
     Layer("testing", ("testing/", "reference/", "numerics/", "core/", PUBLIC),
-          ("hwy/", "immintrin.h", "nlohmann/") + POSIX),
+          ("hwy/", "immintrin.h", "nlohmann/") + CUDA + POSIX),
     Layer("cli", ("cli/", "testing/", PUBLIC), ("CLI/", "nlohmann/") + POSIX),
     Layer("bench", ("bench/", "testing/", PUBLIC), ("benchmark/", "CLI/", "nlohmann/") + POSIX),
     Layer("tests/package", (), (PUBLIC,)),
@@ -60,7 +65,7 @@ C_ONLY = Path("include/tilescan/tilescan.h"), Path("include/tilescan/version.h")
 
 
 def is_allowed(path, prefixes):
-    return any(path.startswith(p) if p.endswith("/") else path == p for p in prefixes)
+    return any(path.startswith(p) if p[-1] in "/_" else path == p for p in prefixes)
 
 
 def layer_of(relative):
@@ -73,7 +78,9 @@ def layer_of(relative):
 def reason_against(layer, relative, bracket, target):
     """Why the file must not include the target; "" if it may."""
     if bracket == '"':  # Highway names its own headers so too
-        if is_allowed(target, layer.project + layer.outside):
+        # "cuda/" in quotes is the project's own folder.
+        outside = tuple(prefix for prefix in layer.outside if prefix not in CUDA)
+        if is_allowed(target, layer.project + outside):
             return ""
         return f"{layer.folder} may include only {', '.join(layer.project) or 'no project file'}"
     if target in C_HEADERS or is_allowed(target, layer.outside):

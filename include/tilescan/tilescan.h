@@ -28,6 +28,11 @@
  * status other than TILESCAN_OK, tilescan_last_error() holds the reason, for the calling thread,
  * and no operand has been written. Running allocates no memory. A plan is immutable: it may be run
  * from several threads at once, each with its own workspace and its own outputs.
+ *
+ * On a GPU (backend "cuda") operands and workspace are memory of the calling thread's current GPU,
+ * the same when planning and when running. A run is enqueued on a stream and does not wait; it may
+ * be captured in a CUDA graph, the first one too. Values inside operands are not looked at by the
+ * host: see each operation for what wrong ones do.
  */
 #ifndef TILESCAN_TILESCAN_H_
 #define TILESCAN_TILESCAN_H_
@@ -94,7 +99,8 @@ typedef struct tilescan_dtype {
 
 /* A strided view of memory the caller owns. All zero: the operand is absent.
  * When planning, data may be NULL: memory is not touched. When running, data may be NULL only if
- * the view has no element. Memory must be aligned to its element. */
+ * the view has no element. Memory must be aligned to its element. A plan for a GPU may rely on what
+ * it was shown: where data was NULL or a multiple of 16 bytes, it must be one when running. */
 typedef struct tilescan_tensor {
   void* data; /* address of the element at index (0, 0, ...) */
   tilescan_dtype dtype;
@@ -171,8 +177,8 @@ typedef struct tilescan_executor {
 /* How to compute. Fill with tilescan_options_init() first. NULL for options: the defaults. */
 typedef struct tilescan_options {
   size_t struct_size; /* set by tilescan_options_init() */
-  /* "cpu" or "reference" (float64, plain loops; the only one that takes float64 operands).
-   * NULL: "cpu", or "reference" when an operand is float64. */
+  /* "cpu", "cuda" (a GPU, in a build with CUDA) or "reference" (float64, plain loops; the only one
+   * that takes float64 operands). NULL: "cpu", or "reference" when an operand is float64. */
   const char* backend;
   /* The name of a kernel, as a plan describes it, to force that one. NULL: the planner chooses. */
   const char* kernel;
@@ -197,8 +203,8 @@ typedef struct tilescan_plan tilescan_plan;
 /* Frees a plan. NULL is allowed. */
 TILESCAN_API void tilescan_plan_destroy(tilescan_plan* plan);
 
-/* Bytes of workspace a run of this plan needs; any alignment. Bounded whatever seqlen. The content
- * before a run does not matter, and is undefined after it. */
+/* Bytes of workspace a run of this plan needs; any alignment. Bounded whatever seqlen, except on a
+ * GPU. The content before a run does not matter, and is undefined after it. */
 TILESCAN_API size_t tilescan_plan_workspace_bytes(const tilescan_plan* plan);
 
 /* Writes what would run and why as a JSON object: operation, backend, kernel, instruction_set,
@@ -209,8 +215,9 @@ TILESCAN_API size_t tilescan_plan_describe(const tilescan_plan* plan, char* buff
                                            size_t capacity);
 
 /* Describes the library and the machine as a JSON object: version, build (compiler, type), cpu
- * (name, threads, caches), instruction_sets (each with whether this machine has it), backends with
- * their kernels. Same buffer rules as tilescan_plan_describe(). */
+ * (name, threads, caches), instruction_sets (each with whether this machine has it), cuda (the
+ * current GPU, or why there is none), backends with their kernels. Same buffer rules as
+ * tilescan_plan_describe(). */
 TILESCAN_API size_t tilescan_info(char* buffer, size_t capacity);
 
 /* ---- scan, forward --------------------------------------------------------------------------- */
@@ -225,11 +232,13 @@ TILESCAN_API size_t tilescan_info(char* buffer, size_t capacity);
  * With cu_seqlens (batch 1) sequence s is the tokens [cu_seqlens[s], cu_seqlens[s + 1]), each from
  * its own initial state; the final state of an empty sequence is its initial state bit for bit
  * (zero without initial_states). cu_seqlens begins with 0, does not decrease and ends with seqlen;
- * other values are TILESCAN_INVALID_ARGUMENT when running on a CPU. Both together are an error.
+ * other values are TILESCAN_INVALID_ARGUMENT when running on a CPU; on a GPU they give some result,
+ * and no access outside the operands. Both together are an error.
  *
  * Aliasing: no output may overlap an input or another output, except that final_states may be the
  * same memory, dtype and strides as initial_states.
- * Precision: sums and states are fp32; fp32 operands are multiplied in fp32. */
+ * Precision: sums and states are fp32; fp32 operands are multiplied in fp32. On a GPU products of
+ * 16-bit operands are of operands rounded to bf16 or tf32, with sums in fp32 (docs/numerics.md). */
 typedef struct tilescan_scan_forward_args {
   size_t struct_size;      /* set by tilescan_scan_forward_args_init() */
   tilescan_tensor x;       /* (batch, seqlen, nheads, headdim) float */
@@ -269,7 +278,8 @@ TILESCAN_API tilescan_status tilescan_plan_scan_forward(const tilescan_scan_forw
 
 /* Runs the scan. args: shapes, strides, dtypes, presence and options as planned; data may differ
  * from run to run. workspace: at least tilescan_plan_workspace_bytes(plan) bytes, not overlapping
- * an operand. stream: NULL for the CPU and the reference; returns when the work is done. */
+ * an operand. stream: NULL for the CPU and the reference, which return when the work is done; on a
+ * GPU a cudaStream_t (NULL: the default stream), on which the work is enqueued. */
 TILESCAN_API tilescan_status tilescan_run_scan_forward(const tilescan_plan* plan,
                                                        const tilescan_scan_forward_args* args,
                                                        void* workspace, size_t workspace_bytes,
@@ -286,7 +296,8 @@ TILESCAN_API tilescan_status tilescan_run_scan_forward(const tilescan_plan* plan
  *
  * Slots. Batch row b uses state[state_batch_indices[b]], or state[b] without indices. A negative
  * index is padding: no state is read or written for that row, and its out is 0. On a CPU an index
- * >= slots, or the same slot twice, is TILESCAN_INVALID_ARGUMENT.
+ * >= slots, or the same slot twice, is TILESCAN_INVALID_ARGUMENT; on a GPU an index >= slots counts
+ * as padding, and a slot given twice holds what either row made of it.
  * fresh[b] != 0: the slot counts as zeros, whatever it holds.
  * num_accepted[b] in 0..T: the state becomes that after the first num_accepted[b] tokens, while out
  * covers all T; absent: T. Rejected tokens never reach the state. To verify drafts, call with 0

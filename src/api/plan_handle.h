@@ -32,7 +32,7 @@ tilescan_status MakePlan(const typename plan::Operation<Problem>::Args* args,
     if (args == nullptr) return NullArgument<Problem>("args");
     auto made = std::make_unique<tilescan_plan>();
     TILESCAN_RETURN_IF_ERROR(
-        plan::MakePlan<Problem>(*args, options, cpu::Facts(), AllRows<Problem>(), &made->plan));
+        plan::MakePlan<Problem>(*args, options, Facts(), AllRows<Problem>(), &made->plan));
     *handle = made.release();
     return Status();
   });

@@ -1,4 +1,4 @@
-// The rows of all backends of this build.
+// The rows of all backends of this build, and what is known of the machine.
 #ifndef TILESCAN_API_ROWS_H_
 #define TILESCAN_API_ROWS_H_
 
@@ -8,6 +8,8 @@ namespace tilescan::api {
 
 template <typename Problem>
 const plan::RowLists<Problem>& AllRows();
+
+const DeviceFacts& Facts();
 
 }  // namespace tilescan::api
 

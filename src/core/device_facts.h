@@ -22,6 +22,25 @@ struct CpuFacts {
   std::vector<InstructionSet> instruction_sets;  // those compiled in, weakest first
 };
 
+// A GPU.
+struct CudaFacts {
+  std::string reason_against;      // why none can be used; empty: the rest holds
+  std::string name;                // as the driver calls it
+  int32_t compute_capability = 0;  // 10 * major + minor
+  int32_t num_multiprocessors = 0;
+  int64_t memory_bytes = 0;
+  int64_t l2_cache_bytes = 0;
+  int32_t driver_version = 0;   // the newest CUDA it runs: 1000 * major + 10 * minor
+  int32_t runtime_version = 0;  // that the library was built with, likewise
+};
+
+struct DeviceFacts {
+  CpuFacts cpu;
+  // Of the calling thread's current GPU. A function, because asking wakes the driver: only those
+  // ask that need the answer.
+  const CudaFacts& (*cuda)() = nullptr;
+};
+
 }  // namespace tilescan
 
 #endif  // TILESCAN_CORE_DEVICE_FACTS_H_

@@ -53,7 +53,7 @@ struct TokenRun {
 inline int64_t NumScanRows(const ScanForwardProblem& problem) { return problem.sizes.num_seqs; }
 
 // Element idx of an operand of dtype int32 or int64, of one dimension.
-inline int64_t IndexAt(const TensorView& view, int64_t idx) {
+TILESCAN_HOST_DEVICE inline int64_t IndexAt(const TensorView& view, int64_t idx) {
   const int64_t offset = idx * view.strides[0];
   return view.dtype == DType::kInt64 ? *view.At<const int64_t>(offset)
                                      : *view.At<const int32_t>(offset);

@@ -7,20 +7,25 @@
 #include <cstdint>
 
 #include "core/dtype.h"
+#include "core/host_device.h"
 #include "tilescan/tilescan.h"
 
 namespace tilescan {
 
+// What kernels that load several elements at once ask of an address, in bytes.
+inline constexpr uintptr_t kVectorAlignment = 16;
+
 struct TensorView {
   void* data = nullptr;
   DType dtype = DType::kNone;
+  bool is_aligned = true;  // data is a multiple of kVectorAlignment; when planning: it will be
   int ndim = 0;
   std::array<int64_t, TILESCAN_MAX_NDIM> shape{};
   std::array<int64_t, TILESCAN_MAX_NDIM> strides{};  // in elements
 
-  bool present() const { return dtype != DType::kNone; }
+  TILESCAN_HOST_DEVICE bool present() const { return dtype != DType::kNone; }
 
-  int64_t num_elements() const {
+  TILESCAN_HOST_DEVICE int64_t num_elements() const {
     int64_t count = 1;
     for (int dim = 0; dim < ndim; ++dim) count *= shape[dim];
     return count;
@@ -28,11 +33,11 @@ struct TensorView {
 
   // The address of an element, by its offset in elements.
   template <typename T>
-  T* At(int64_t offset) const {
+  TILESCAN_HOST_DEVICE T* At(int64_t offset) const {
     return static_cast<T*>(data) + offset;
   }
   // The same when the element type is known at run time only.
-  std::byte* AtBytes(int64_t offset) const {
+  TILESCAN_HOST_DEVICE std::byte* AtBytes(int64_t offset) const {
     return static_cast<std::byte*>(data) + offset * ElementBytes(dtype);
   }
 };

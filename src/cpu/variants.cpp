@@ -16,8 +16,8 @@
 namespace tilescan::cpu {
 namespace {
 
-std::string ReasonAgainstInstructionSet(const char* instruction_set, const CpuFacts& facts) {
-  for (const InstructionSet& known : facts.instruction_sets) {
+std::string ReasonAgainstInstructionSet(const char* instruction_set, const DeviceFacts& facts) {
+  for (const InstructionSet& known : facts.cpu.instruction_sets) {
     if (known.name == instruction_set) {
       return known.available ? "" : "this machine has no " + known.name;
     }
@@ -66,18 +66,18 @@ template <size_t kIdx>
 struct ScanRowOf {
   static const ScanChunkSteps& Steps() { return AllScanChunkSteps()[kIdx]; }
 
-  static std::string ReasonAgainst(const ScanForwardProblem& problem, const CpuFacts& facts) {
+  static std::string ReasonAgainst(const ScanForwardProblem& problem, const DeviceFacts& facts) {
     const std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
     return reason.empty() ? cpu::ReasonAgainst(problem) : reason;
   }
   // Vectors of the product loops per element: time falls with the width.
-  static double Cost(const ScanForwardProblem&, const CpuFacts&) {
+  static double Cost(const ScanForwardProblem&, const DeviceFacts&) {
     return 1.0 / static_cast<double>(Steps().shape(1, 1, 1).padded_headdim);
   }
   // Small chunks reload the state more often, large ones have more pairs of tokens; from 24 to 64
   // the difference was below the noise (docs/performance.md). Beyond 512 the pairs of a chunk no
   // longer fit any cache.
-  static int64_t ChooseChunkSize(const ScanForwardProblem&, const CpuFacts&, int64_t requested) {
+  static int64_t ChooseChunkSize(const ScanForwardProblem&, const DeviceFacts&, int64_t requested) {
     constexpr int64_t kDefault = 48;
     constexpr int64_t kMost = 512;
     return requested == 0 ? kDefault : std::min(requested, kMost);
@@ -101,14 +101,16 @@ template <size_t kIdx>
 struct StepRowOf {
   static const StateStepSteps& Steps() { return AllStateStepSteps()[kIdx]; }
 
-  static std::string ReasonAgainst(const StateUpdateProblem& problem, const CpuFacts& facts) {
+  static std::string ReasonAgainst(const StateUpdateProblem& problem, const DeviceFacts& facts) {
     const std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
     return reason.empty() ? cpu::ReasonAgainst(problem) : reason;
   }
-  static double Cost(const StateUpdateProblem&, const CpuFacts&) {
+  static double Cost(const StateUpdateProblem&, const DeviceFacts&) {
     return 1.0 / static_cast<double>(Steps().shape(1, 1, 1, 1).padded_dstate);
   }
-  static int64_t ChooseChunkSize(const StateUpdateProblem&, const CpuFacts&, int64_t) { return 0; }
+  static int64_t ChooseChunkSize(const StateUpdateProblem&, const DeviceFacts&, int64_t) {
+    return 0;
+  }
   static size_t WorkspaceBytes(const StateUpdateProblem& problem, const Schedule& schedule) {
     return StateUpdateWorkspaceBytes(problem, Steps(), schedule);
   }
@@ -129,7 +131,7 @@ Variant<Problem> MakeVariant(const char* name) {
   variant.cost = &Row::Cost;
   variant.choose_chunk_size = &Row::ChooseChunkSize;
   variant.workspace_bytes = &Row::WorkspaceBytes;
-  variant.prepare = [](const Schedule& schedule) {
+  variant.prepare = [](const Problem&, const Schedule& schedule) {
     return schedule.executor != nullptr ? Status() : StartThreads(schedule.num_threads);
   };
   variant.run = &Row::Run;

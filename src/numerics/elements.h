@@ -19,7 +19,7 @@ constexpr bool IsFloat(DType dtype) {
 }
 
 // The element at an offset in elements, exactly. (0 for a dtype that is no float.)
-inline double LoadDouble(const TensorView& view, int64_t offset) {
+TILESCAN_HOST_DEVICE inline double LoadDouble(const TensorView& view, int64_t offset) {
   switch (view.dtype) {
     case DType::kFloat64:
       return *view.At<const double>(offset);
@@ -35,7 +35,7 @@ inline double LoadDouble(const TensorView& view, int64_t offset) {
 }
 
 // As LoadDouble(), in float: exact except for float64 operands, which are rounded to nearest.
-inline float LoadFloat(const TensorView& view, int64_t offset) {
+TILESCAN_HOST_DEVICE inline float LoadFloat(const TensorView& view, int64_t offset) {
   switch (view.dtype) {
     case DType::kFloat64:
       return static_cast<float>(*view.At<const double>(offset));
@@ -51,7 +51,7 @@ inline float LoadFloat(const TensorView& view, int64_t offset) {
 }
 
 // Writes value rounded once, to nearest, ties to even. (Nothing for a dtype that is no float.)
-inline void StoreDouble(double value, const TensorView& view, int64_t offset) {
+TILESCAN_HOST_DEVICE inline void StoreDouble(double value, const TensorView& view, int64_t offset) {
   switch (view.dtype) {
     case DType::kFloat64:
       *view.At<double>(offset) = value;
@@ -71,7 +71,7 @@ inline void StoreDouble(double value, const TensorView& view, int64_t offset) {
 }
 
 // As StoreDouble(), from float.
-inline void StoreFloat(float value, const TensorView& view, int64_t offset) {
+TILESCAN_HOST_DEVICE inline void StoreFloat(float value, const TensorView& view, int64_t offset) {
   switch (view.dtype) {
     case DType::kFloat64:
       *view.At<double>(offset) = value;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/host_device.h"
 #include "numerics/round_to_odd.h"
 
 namespace tilescan::numerics {
@@ -14,7 +15,7 @@ struct Float16 {
 };
 
 // Exact, for every value; a NaN keeps its payload.
-inline float ToFloat(Float16 value) {
+TILESCAN_HOST_DEVICE inline float ToFloat(Float16 value) {
   const uint32_t sign = static_cast<uint32_t>(value.bits & 0x8000u) << 16;
   const uint32_t magnitude = value.bits & 0x7fffu;
   if (magnitude < 0x0400u) {  // zero or denormal: magnitude * 2^-24
@@ -32,7 +33,7 @@ inline float ToFloat(Float16 value) {
 // The nearest float16, ties to even, in the whole range of float: at most half an ulp off, 2^-11
 // relative where the result is normal (from 2^-14 up). From 65520 up it is infinity. Denormal
 // results are rounded the same way (multiples of 2^-24). A NaN stays a quiet NaN of the same sign.
-inline Float16 ToFloat16(float value) {
+TILESCAN_HOST_DEVICE inline Float16 ToFloat16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 16) & 0x8000u;
   const uint32_t magnitude = bits & 0x7fffffffu;
@@ -55,7 +56,7 @@ inline Float16 ToFloat16(float value) {
 }
 
 // As from float, with one rounding only.
-inline Float16 ToFloat16(double value) { return ToFloat16(RoundToOdd(value)); }
+TILESCAN_HOST_DEVICE inline Float16 ToFloat16(double value) { return ToFloat16(RoundToOdd(value)); }
 
 }  // namespace tilescan::numerics
 

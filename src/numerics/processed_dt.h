@@ -19,7 +19,7 @@ struct DtOptions {
 // without a bias dt_bias is 0. Any value; NaN gives NaN, whatever the limits. Without softplus the
 // sum is rounded once; with it within 4 ulp of softplus of the rounded sum.
 template <std::floating_point Real>
-Real ProcessedDt(Real dt, Real dt_bias, const DtOptions& options) {
+TILESCAN_HOST_DEVICE Real ProcessedDt(Real dt, Real dt_bias, const DtOptions& options) {
   Real value = dt + dt_bias;
   if (options.dt_softplus) value = Softplus(value);
   // Written so that NaN passes both comparisons.

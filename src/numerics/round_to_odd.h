@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/host_device.h"
+
 namespace tilescan::numerics {
 
 // value where float holds it exactly, else that of its two neighbours among the floats whose last
@@ -13,7 +15,7 @@ namespace tilescan::numerics {
 // a format of at least two bits less equals rounding value itself (Boldo and Melquiond, "Emulation
 // of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
 // A NaN stays a NaN.
-inline float RoundToOdd(double value) {
+TILESCAN_HOST_DEVICE inline float RoundToOdd(double value) {
   const float nearest = static_cast<float>(value);
   const double nearest_value = nearest;
   if (nearest_value == value || std::isnan(value)) return nearest;

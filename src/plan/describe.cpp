@@ -97,6 +97,25 @@ void WriteCpu(const CpuFacts& facts, JsonWriter* json) {
   json->EndArray();
 }
 
+void WriteCuda(const CudaFacts& facts, JsonWriter* json) {
+  json->Key("cuda");
+  json->BeginObject();
+  json->Key("available");
+  json->Boolean(facts.reason_against.empty());
+  if (!facts.reason_against.empty()) {
+    json->Member("reason", facts.reason_against);
+  } else {
+    json->Member("name", facts.name);
+    json->Member("compute_capability", facts.compute_capability);
+    json->Member("num_multiprocessors", facts.num_multiprocessors);
+    json->Member("memory_bytes", facts.memory_bytes);
+    json->Member("l2_cache_bytes", facts.l2_cache_bytes);
+    json->Member("driver_version", facts.driver_version);
+    json->Member("runtime_version", facts.runtime_version);
+  }
+  json->EndObject();
+}
+
 template <typename Problem>
 void WriteKernels(const std::string& backend, const RowLists<Problem>& row_lists,
                   JsonWriter* json) {
@@ -107,6 +126,8 @@ void WriteKernels(const std::string& backend, const RowLists<Problem>& row_lists
       json->Member("operation", Operation<Problem>::kName);
       json->Member("kernel", row.name);
       json->Member("instruction_set", row.instruction_set);
+      json->Key("is_general");
+      json->Boolean(row.is_general);
       json->EndObject();
     }
   }
@@ -129,7 +150,7 @@ std::string DescribePlan(const Plan& plan) {
   return plan.Visit([](const auto& planned) { return Describe(planned); });
 }
 
-std::string DescribeLibrary(const CpuFacts& facts, const RowLists<ScanForwardProblem>& scan_rows,
+std::string DescribeLibrary(const DeviceFacts& facts, const RowLists<ScanForwardProblem>& scan_rows,
                             const RowLists<StateUpdateProblem>& update_rows) {
   std::vector<std::string> backends;
   AddBackends(scan_rows, &backends);
@@ -138,7 +159,8 @@ std::string DescribeLibrary(const CpuFacts& facts, const RowLists<ScanForwardPro
   json.BeginObject();
   json.Member("version", TILESCAN_VERSION_STRING);
   WriteBuild(&json);
-  WriteCpu(facts, &json);
+  WriteCpu(facts.cpu, &json);
+  WriteCuda(facts.cuda(), &json);
   json.Key("backends");
   json.BeginArray();
   for (const std::string& backend : backends) {

@@ -10,7 +10,7 @@ namespace tilescan::plan {
 
 template <typename Problem>
 Status MakePlan(const typename Operation<Problem>::Args& args, const tilescan_options* options,
-                const CpuFacts& facts, const RowLists<Problem>& row_lists,
+                const DeviceFacts& facts, const RowLists<Problem>& row_lists,
                 std::unique_ptr<const Plan>* plan) {
   Violations violations(Operation<Problem>::kName);
   typename Operation<Problem>::Args full_args;
@@ -30,17 +30,17 @@ Status MakePlan(const typename Operation<Problem>::Args& args, const tilescan_op
   // Never null here, which clang-tidy cannot see.
   const Variant<Problem>* variant = planned.choice.variant;
   if (variant != nullptr && variant->prepare != nullptr) {
-    TILESCAN_RETURN_IF_ERROR(variant->prepare(planned.choice.schedule));
+    TILESCAN_RETURN_IF_ERROR(variant->prepare(planned.problem, planned.choice.schedule));
   }
   *plan = std::make_unique<const Plan>(std::move(planned));
   return Status();
 }
 
 template Status MakePlan(const tilescan_scan_forward_args&, const tilescan_options*,
-                         const CpuFacts&, const RowLists<ScanForwardProblem>&,
+                         const DeviceFacts&, const RowLists<ScanForwardProblem>&,
                          std::unique_ptr<const Plan>*);
 template Status MakePlan(const tilescan_state_update_args&, const tilescan_options*,
-                         const CpuFacts&, const RowLists<StateUpdateProblem>&,
+                         const DeviceFacts&, const RowLists<StateUpdateProblem>&,
                          std::unique_ptr<const Plan>*);
 
 }  // namespace tilescan::plan

@@ -61,7 +61,7 @@ class Plan {
 // the defaults), chooses among the rows, and prepares the row chosen.
 template <typename Problem>
 Status MakePlan(const typename Operation<Problem>::Args& args, const tilescan_options* options,
-                const CpuFacts& facts, const RowLists<Problem>& row_lists,
+                const DeviceFacts& facts, const RowLists<Problem>& row_lists,
                 std::unique_ptr<const Plan>* plan);
 
 }  // namespace tilescan::plan

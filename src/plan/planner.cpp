@@ -69,12 +69,12 @@ Status NoKernel(const char* operation, const std::vector<Rejected>& rejected) {
 
 template <typename Problem>
 Schedule MakeSchedule(const Variant<Problem>& row, const Problem& problem, const Options& options,
-                      const CpuFacts& facts) {
+                      const DeviceFacts& facts) {
   Schedule schedule;
   schedule.chunk_size = row.choose_chunk_size(problem, facts, options.chunk_size);
   // A row that prepares no threads runs on the caller's.
-  if (row.prepare != nullptr) {
-    schedule.num_threads = options.num_threads != 0 ? options.num_threads : facts.num_threads;
+  if (row.prepare != nullptr && !row.takes_stream) {
+    schedule.num_threads = options.num_threads != 0 ? options.num_threads : facts.cpu.num_threads;
     schedule.executor = options.executor;
   }
   return schedule;
@@ -140,8 +140,8 @@ Options ReadOptions(const tilescan_options* given, Violations* violations) {
 }
 
 template <typename Problem>
-void CheckNames(const Options& options, const CpuFacts& facts, const RowLists<Problem>& row_lists,
-                Violations* violations) {
+void CheckNames(const Options& options, const DeviceFacts& facts,
+                const RowLists<Problem>& row_lists, Violations* violations) {
   std::vector<std::string> backends;
   std::vector<std::string> kernels;
   for (const auto& rows : row_lists) {
@@ -152,7 +152,7 @@ void CheckNames(const Options& options, const CpuFacts& facts, const RowLists<Pr
     }
   }
   std::vector<std::string> instruction_sets;
-  for (const InstructionSet& known : facts.instruction_sets) {
+  for (const InstructionSet& known : facts.cpu.instruction_sets) {
     instruction_sets.push_back(known.name);
   }
   CheckName("backend", options.backend, backends, violations);
@@ -161,7 +161,7 @@ void CheckNames(const Options& options, const CpuFacts& facts, const RowLists<Pr
 }
 
 template <typename Problem>
-Status Choose(const Problem& problem, const Options& options, const CpuFacts& facts,
+Status Choose(const Problem& problem, const Options& options, const DeviceFacts& facts,
               const RowLists<Problem>& row_lists, Choice<Problem>* choice) {
   const char* default_backend = HasFloat64(problem) ? kReferenceBackend : kDefaultBackend;
   const std::string backend = options.backend.empty() ? default_backend : options.backend;
@@ -204,13 +204,13 @@ Status Choose(const Problem& problem, const Options& options, const CpuFacts& fa
   return Status();
 }
 
-template void CheckNames(const Options&, const CpuFacts&, const RowLists<ScanForwardProblem>&,
+template void CheckNames(const Options&, const DeviceFacts&, const RowLists<ScanForwardProblem>&,
                          Violations*);
-template void CheckNames(const Options&, const CpuFacts&, const RowLists<StateUpdateProblem>&,
+template void CheckNames(const Options&, const DeviceFacts&, const RowLists<StateUpdateProblem>&,
                          Violations*);
-template Status Choose(const ScanForwardProblem&, const Options&, const CpuFacts&,
+template Status Choose(const ScanForwardProblem&, const Options&, const DeviceFacts&,
                        const RowLists<ScanForwardProblem>&, Choice<ScanForwardProblem>*);
-template Status Choose(const StateUpdateProblem&, const Options&, const CpuFacts&,
+template Status Choose(const StateUpdateProblem&, const Options&, const DeviceFacts&,
                        const RowLists<StateUpdateProblem>&, Choice<StateUpdateProblem>*);
 
 }  // namespace tilescan::plan

@@ -52,13 +52,13 @@ Options ReadOptions(const tilescan_options* options, Violations* violations);
 // Checks the names in the options against the rows: an unknown one is a violation that lists those
 // that exist.
 template <typename Problem>
-void CheckNames(const Options& options, const CpuFacts& facts, const RowLists<Problem>& row_lists,
-                Violations* violations);
+void CheckNames(const Options& options, const DeviceFacts& facts,
+                const RowLists<Problem>& row_lists, Violations* violations);
 
 // Among the rows that the options allow and that can do the problem, takes the one of least cost;
 // the first of equals. If there is none, the status is "unsupported" and says why for each row.
 template <typename Problem>
-Status Choose(const Problem& problem, const Options& options, const CpuFacts& facts,
+Status Choose(const Problem& problem, const Options& options, const DeviceFacts& facts,
               const RowLists<Problem>& row_lists, Choice<Problem>* choice);
 
 }  // namespace tilescan::plan

@@ -91,6 +91,7 @@ TensorView ReadTensor(const char* name, const tilescan_tensor& tensor, Violation
   if (IsAbsent(tensor)) return TensorView();
   TensorView view;
   view.data = tensor.data;
+  view.is_aligned = reinterpret_cast<uintptr_t>(tensor.data) % kVectorAlignment == 0;
   view.dtype = FromCode(tensor.dtype);
   if (view.dtype == DType::kNone) {
     violations->Add(Text(name, " has ", DTypeText(tensor.dtype),

@@ -10,15 +10,20 @@
 namespace tilescan::plan {
 namespace {
 
-// The view is as planned, with the data of this run.
-void CheckData(const char* name, const TensorView& view, Violations* violations) {
+// The view is as planned, with the data of this run. Kernels on a GPU may have been chosen for the
+// alignment that was planned.
+void CheckData(const char* name, const TensorView& view, bool is_on_gpu, Violations* violations) {
   if (!view.present() || view.num_elements() == 0) return;
   const int64_t element_bytes = ElementBytes(view.dtype);
+  const auto address = reinterpret_cast<uintptr_t>(view.data);
   if (view.data == nullptr) {
     violations->Add(Text(name, " has data NULL, expected the address of its first element"));
-  } else if (reinterpret_cast<uintptr_t>(view.data) % static_cast<uintptr_t>(element_bytes) != 0) {
+  } else if (address % static_cast<uintptr_t>(element_bytes) != 0) {
     violations->Add(Text(name, " has data ", view.data, ", expected a multiple of ", element_bytes,
                          " because it is ", DTypeName(view.dtype)));
+  } else if (is_on_gpu && view.is_aligned && address % kVectorAlignment != 0) {
+    violations->Add(Text(name, " has data ", view.data, ", expected a multiple of ",
+                         kVectorAlignment, " as planned"));
   }
 }
 
@@ -35,7 +40,7 @@ void BindOperands(const typename Operation<Problem>::Args& args, const Planned<P
     }
     TensorView& view = operands->*field.view;
     view.data = given.data;
-    CheckData(field.name, view, violations);
+    CheckData(field.name, view, planned.choice.variant->takes_stream, violations);
   }
 }
 
@@ -89,9 +94,9 @@ void CheckApart(const typename Operation<Problem>::Operands& operands, Violation
 }
 
 template <typename Problem>
-void CheckPlace(const Place& place, size_t required_bytes,
+void CheckPlace(const Place& place, bool takes_stream, size_t required_bytes,
                 const typename Operation<Problem>::Operands& operands, Violations* violations) {
-  if (place.stream != nullptr) {
+  if (place.stream != nullptr && !takes_stream) {
     violations->Add("stream is not NULL, expected NULL because this backend runs on the CPU");
   }
   if (required_bytes == 0) return;
@@ -133,7 +138,8 @@ Status RunPlan(const Plan& plan, const typename Operation<Problem>::Args& args,
   CheckScalars(full_args, planned->described, &violations);
   if (violations.empty()) {
     CheckApart<Problem>(problem.operands, &violations);
-    CheckPlace<Problem>(place, planned->choice.workspace_bytes, problem.operands, &violations);
+    CheckPlace<Problem>(place, planned->choice.variant->takes_stream,
+                        planned->choice.workspace_bytes, problem.operands, &violations);
   }
   TILESCAN_RETURN_IF_ERROR(violations.ToStatus());
   return planned->choice.variant->run(problem,

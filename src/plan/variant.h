@@ -35,26 +35,33 @@ struct Variant {
   const char* name;             // unique within the backend and instruction set
   const char* instruction_set;  // "" where there is no choice
 
+  // Whether it takes every valid problem, those with float64 operands aside.
+  bool is_general = true;
+
   // Empty if it can do the problem on this machine, else the reason it cannot, to be read after
   // "cannot: ".
-  std::string (*reason_against)(const Problem& problem, const CpuFacts& facts);
+  std::string (*reason_against)(const Problem& problem, const DeviceFacts& facts);
 
   // A relative cost for this problem on this machine: among those that can, the planner takes the
   // cheapest. Where rows differ by measurement, the figure's source stands beside it.
-  double (*cost)(const Problem& problem, const CpuFacts& facts);
+  double (*cost)(const Problem& problem, const DeviceFacts& facts);
 
   // The chunk size that is used when the caller asked for `requested` (0: left it open). 0 where
   // the kernel has none.
-  int64_t (*choose_chunk_size)(const Problem& problem, const CpuFacts& facts, int64_t requested);
+  int64_t (*choose_chunk_size)(const Problem& problem, const DeviceFacts& facts, int64_t requested);
 
   size_t (*workspace_bytes)(const Problem& problem, const Schedule& schedule);
 
-  // Called once when a plan is made, before any run: starts threads, so that a run allocates
-  // nothing. May be null.
-  Status (*prepare)(const Schedule& schedule);
+  // Called when a plan is made, before any run: starts threads or loads kernels, so that a run
+  // allocates nothing. May be null.
+  Status (*prepare)(const Problem& problem, const Schedule& schedule);
 
-  // Checks the values of index operands (cu_seqlens, slots) before any output is written, then
-  // runs. The problem's operands have their data.
+  // Whether operands and workspace are a GPU's and the run is enqueued on a stream (null: the
+  // default one); else a run gets no stream and has ended when it returns.
+  bool takes_stream = false;
+
+  // Checks the values of index operands (cu_seqlens, slots) before any output is written, except
+  // where a GPU alone can read them; then runs. The problem's operands have their data.
   Status (*run)(const Problem& problem, const Launch& launch);
 };
 
@@ -73,6 +80,16 @@ std::span<const StateUpdateVariant> StateUpdateVariants();
 // Probed once.
 const CpuFacts& Facts();
 }  // namespace cpu
+
+// The backend "cuda", in two parts. No rows in a build without CUDA.
+namespace cuda {
+std::span<const StateUpdateVariant> StateUpdateVariants();
+// Probed once for each GPU.
+const CudaFacts& Facts();
+}  // namespace cuda
+namespace hopper {
+std::span<const ScanForwardVariant> ScanForwardVariants();
+}  // namespace hopper
 
 }  // namespace tilescan
 

@@ -18,22 +18,22 @@ constexpr const char* kNoInstructionSet = "";
 
 // The reference can do everything that is valid.
 template <typename Problem>
-std::string NoReasonAgainst(const Problem&, const CpuFacts&) {
+std::string NoReasonAgainst(const Problem&, const DeviceFacts&) {
   return "";
 }
 
 template <typename Problem>
-int64_t NoChunkSize(const Problem&, const CpuFacts&, int64_t) {
+int64_t NoChunkSize(const Problem&, const DeviceFacts&, int64_t) {
   return 0;
 }
 
 // Not measured: it only says that the recurrence, the definition itself, comes first.
-double FirstChoice(const ScanForwardProblem&, const CpuFacts&) { return 1.0; }
-double SecondChoice(const ScanForwardProblem&, const CpuFacts&) { return 2.0; }
-double OnlyChoice(const StateUpdateProblem&, const CpuFacts&) { return 1.0; }
+double FirstChoice(const ScanForwardProblem&, const DeviceFacts&) { return 1.0; }
+double SecondChoice(const ScanForwardProblem&, const DeviceFacts&) { return 2.0; }
+double OnlyChoice(const StateUpdateProblem&, const DeviceFacts&) { return 1.0; }
 
 // The upper bound keeps the workspace, which holds a chunk, within reason.
-int64_t ChunkSizeOfStages(const ScanForwardProblem&, const CpuFacts&, int64_t requested) {
+int64_t ChunkSizeOfStages(const ScanForwardProblem&, const DeviceFacts&, int64_t requested) {
   constexpr int64_t kDefault = 64;
   constexpr int64_t kMost = 4096;
   return requested == 0 ? kDefault : std::min(requested, kMost);

@@ -30,6 +30,9 @@ class CheckLayersTest(unittest.TestCase):
         self.write("src/core/dtype.h", "<cstdint>", '"tilescan/tilescan.h"', '"core/status.h"')
         self.write("src/plan/planner.cpp", '"plan/planner.h"', '"core/status.h"')
         self.write("src/cpu/scan.cpp", "<hwy/highway.h>", '"plan/variant.h"', '"numerics/exp.h"')
+        self.write("src/cuda/step.cu", "<cuda_runtime_api.h>", '"cuda/error.h"')
+        self.write("src/hopper/scan.cu", '"hopper/ptx/fence.h"', '"cuda/error.h"')
+        self.write("src/hopper/ptx/fence.h", "<cuda/ptx>")
         self.write("src/api/plan.cpp", '"plan/describe.h"')
         self.write("cli/main.cpp", "<CLI/CLI.hpp>", '"testing/verify.h"', '"tilescan/tilescan.h"')
         self.write("tests/unit/a_test.cpp", "<gtest/gtest.h>", '"plan/planner.h"')
@@ -54,6 +57,11 @@ class CheckLayersTest(unittest.TestCase):
             ("src/plan/a.cpp", "<nlohmann/json.hpp>"),
             ("src/reference/a.cpp", '"cpu/scan_forward.h"'),
             ("src/reference/a.cpp", "<hwy/highway.h>"),
+            ("src/cuda/a.cu", '"hopper/scan_config.h"'),
+            ("src/hopper/a.cu", '"cpu/scan_cut.h"'),
+            ("src/hopper/ptx/a.h", '"hopper/scan_config.h"'),
+            ("src/cpu/a.cpp", "<cuda_runtime_api.h>"),
+            ("testing/a.cpp", '"cuda/error.h"'),
             ("src/cpu/a.cpp", '"reference/recurrence.h"'),
             ("src/cpu/a.cpp", '"plan/planner.h"'),
             ("src/cpu/a.cpp", '"api/rows.h"'),

@@ -119,13 +119,42 @@ TEST(DescribeLibrary, NamesBuildMachineAndKernels) {
   ASSERT_EQ(described["backends"].size(), 2u);
   EXPECT_EQ(described["backends"][0]["name"], "cpu");
   EXPECT_EQ(described["backends"][0]["kernels"].size(), 6u);
-  EXPECT_EQ(
-      described["backends"][1],
-      (json{
-          {"name", "reference"},
-          {"kernels",
-           {{{"operation", "scan_forward"}, {"kernel", "recurrence"}, {"instruction_set", ""}},
-            {{"operation", "state_update"}, {"kernel", "recurrence"}, {"instruction_set", ""}}}}}));
+  EXPECT_EQ(described["backends"][1], (json{{"name", "reference"},
+                                            {"kernels",
+                                             {{{"operation", "scan_forward"},
+                                               {"kernel", "recurrence"},
+                                               {"instruction_set", ""},
+                                               {"is_general", true}},
+                                              {{"operation", "state_update"},
+                                               {"kernel", "recurrence"},
+                                               {"instruction_set", ""},
+                                               {"is_general", true}}}}}));
+  EXPECT_EQ(described["cuda"], (json{{"available", false}, {"reason", "an example has no GPU"}}));
+}
+
+TEST(DescribeLibrary, NamesTheGpu) {
+  DeviceFacts facts = ExampleFacts();
+  facts.cuda = []() -> const CudaFacts& {
+    static const CudaFacts gpu = {.reason_against = "",
+                                  .name = "Example GPU",
+                                  .compute_capability = 90,
+                                  .num_multiprocessors = 132,
+                                  .memory_bytes = 1 << 30,
+                                  .l2_cache_bytes = 1 << 20,
+                                  .driver_version = 13000,
+                                  .runtime_version = 13050};
+    return gpu;
+  };
+  const json described = json::parse(
+      DescribeLibrary(facts, ExampleRows<ScanForwardProblem>(), ExampleRows<StateUpdateProblem>()));
+  EXPECT_EQ(described["cuda"], (json{{"available", true},
+                                     {"name", "Example GPU"},
+                                     {"compute_capability", 90},
+                                     {"num_multiprocessors", 132},
+                                     {"memory_bytes", 1 << 30},
+                                     {"l2_cache_bytes", 1 << 20},
+                                     {"driver_version", 13000},
+                                     {"runtime_version", 13050}}));
 }
 
 }  // namespace

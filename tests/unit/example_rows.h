@@ -16,6 +16,7 @@ struct Calls {
   int num_run = 0;
   Schedule schedule;
   void* workspace = nullptr;
+  void* stream = nullptr;
   Status prepare_status;
   Status run_status;
 };
@@ -32,39 +33,45 @@ Problem& ProblemOfLastRun() {
 
 template <typename Problem, int kCost>
 Variant<Problem> ExampleRow(const char* backend, const char* name, const char* instruction_set) {
-  return {.backend = backend,
-          .name = name,
-          .instruction_set = instruction_set,
-          .reason_against = [](const Problem&, const CpuFacts&) { return std::string(); },
-          .cost = [](const Problem&, const CpuFacts&) { return double{kCost}; },
-          .choose_chunk_size = [](const Problem&, const CpuFacts&, int64_t requested) -> int64_t {
-            return requested == 0 ? 48 : requested;
+  return {
+      .backend = backend,
+      .name = name,
+      .instruction_set = instruction_set,
+      .reason_against = [](const Problem&, const DeviceFacts&) { return std::string(); },
+      .cost = [](const Problem&, const DeviceFacts&) { return double{kCost}; },
+      .choose_chunk_size = [](const Problem&, const DeviceFacts&, int64_t requested) -> int64_t {
+        return requested == 0 ? 48 : requested;
+      },
+      .workspace_bytes = [](const Problem&, const Schedule& schedule) -> size_t {
+        return static_cast<size_t>(1000 + schedule.num_threads);
+      },
+      .prepare =
+          [](const Problem&, const Schedule& schedule) {
+            ++CallsOfRows().num_prepared;
+            CallsOfRows().schedule = schedule;
+            return CallsOfRows().prepare_status;
           },
-          .workspace_bytes = [](const Problem&, const Schedule& schedule) -> size_t {
-            return static_cast<size_t>(1000 + schedule.num_threads);
-          },
-          .prepare =
-              [](const Schedule& schedule) {
-                ++CallsOfRows().num_prepared;
-                CallsOfRows().schedule = schedule;
-                return CallsOfRows().prepare_status;
-              },
-          .run =
-              [](const Problem& problem, const Launch& launch) {
-                ++CallsOfRows().num_run;
-                CallsOfRows().schedule = launch.schedule;
-                CallsOfRows().workspace = launch.workspace;
-                ProblemOfLastRun<Problem>() = problem;
-                return CallsOfRows().run_status;
-              }};
+      .run =
+          [](const Problem& problem, const Launch& launch) {
+            ++CallsOfRows().num_run;
+            CallsOfRows().schedule = launch.schedule;
+            CallsOfRows().workspace = launch.workspace;
+            CallsOfRows().stream = launch.stream;
+            ProblemOfLastRun<Problem>() = problem;
+            return CallsOfRows().run_status;
+          }};
 }
 
-inline CpuFacts ExampleFacts() {
-  CpuFacts facts;
-  facts.name = "Example \"processor\"";
-  facts.num_threads = 8;
-  facts.l1d_cache_bytes = 32768;
-  facts.instruction_sets = {{"scalar", true}, {"avx2", true}, {"avx512", false}};
+inline DeviceFacts ExampleFacts() {
+  DeviceFacts facts;
+  facts.cpu.name = "Example \"processor\"";
+  facts.cpu.num_threads = 8;
+  facts.cpu.l1d_cache_bytes = 32768;
+  facts.cpu.instruction_sets = {{"scalar", true}, {"avx2", true}, {"avx512", false}};
+  facts.cuda = []() -> const CudaFacts& {
+    static const CudaFacts none = {.reason_against = "an example has no GPU"};
+    return none;
+  };
   return facts;
 }
 

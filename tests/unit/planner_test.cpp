@@ -19,7 +19,7 @@ ScanChoice ChooseScan(const Options& options, tilescan_dtype dtype = tilescan_fl
   return choice;
 }
 
-std::string UnsupportedMessage(const Options& options, const CpuFacts& facts,
+std::string UnsupportedMessage(const Options& options, const DeviceFacts& facts,
                                const RowLists<ScanForwardProblem>& row_lists) {
   ScanChoice choice;
   const Status status = Choose(ProblemOf(ExampleScanForward()), options, facts, row_lists, &choice);
@@ -107,10 +107,10 @@ TEST(Planner, ObeysTheInstructionSet) {
 TEST(Planner, SaysForEachRowWhyThereIsNone) {
   Variant<ScanForwardProblem> rows[] = {ExampleRow<ScanForwardProblem, 1>("cpu", "chunked", "avx2"),
                                         ExampleRow<ScanForwardProblem, 2>("cpu", "stepwise", "")};
-  rows[0].reason_against = [](const ScanForwardProblem&, const CpuFacts& facts) {
-    return "a machine of " + std::to_string(facts.num_threads) + " threads is too small";
+  rows[0].reason_against = [](const ScanForwardProblem&, const DeviceFacts& facts) {
+    return "a machine of " + std::to_string(facts.cpu.num_threads) + " threads is too small";
   };
-  rows[1].reason_against = [](const ScanForwardProblem& problem, const CpuFacts&) {
+  rows[1].reason_against = [](const ScanForwardProblem& problem, const DeviceFacts&) {
     return "headdim is " + std::to_string(problem.sizes.headdim);
   };
   EXPECT_EQ(UnsupportedMessage({}, ExampleFacts(), {rows}),
@@ -121,7 +121,7 @@ TEST(Planner, SaysForEachRowWhyThereIsNone) {
 TEST(Planner, AsksNoCostOfARowThatCannot) {
   Variant<ScanForwardProblem> rows[] = {ExampleRow<ScanForwardProblem, 1>("cpu", "cheap", ""),
                                         ExampleRow<ScanForwardProblem, 9>("cpu", "dear", "")};
-  rows[0].reason_against = [](const ScanForwardProblem&, const CpuFacts&) {
+  rows[0].reason_against = [](const ScanForwardProblem&, const DeviceFacts&) {
     return std::string("not today");
   };
   ScanChoice choice;

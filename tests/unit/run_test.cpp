@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <sstream>
 #include <vector>
 
 #include "tests/unit/example_rows.h"
@@ -54,6 +55,21 @@ class RunTest : public testing::Test {
                                                        ExampleRows<ScanForwardProblem>(), &plan);
     EXPECT_EQ(status.message(), "");
     return plan;
+  }
+
+  // Plans for a row that computes on a stream.
+  void MakePlanOnGpu() {
+    static const Variant<ScanForwardProblem> rows[] = {[] {
+      Variant<ScanForwardProblem> row = ExampleRow<ScanForwardProblem, 1>("cuda", "tiles", "");
+      row.takes_stream = true;
+      return row;
+    }()};
+    tilescan_options options = {};
+    options.struct_size = sizeof(options);
+    options.backend = "cuda";
+    const Status status =
+        MakePlan<ScanForwardProblem>(ExamplePacked(), &options, ExampleFacts(), {rows}, &plan_);
+    EXPECT_EQ(status.message(), "");
   }
 
   // The message of a run; a run that is refused must not reach the kernel.
@@ -256,6 +272,23 @@ TEST_F(RunTest, RefusesNoWorkspace) {
 TEST_F(RunTest, RefusesAWorkspaceOverAnOperand) {
   place_.workspace = args().x.data;
   EXPECT_NE(Message().find("workspace overlaps x"), std::string::npos);
+}
+
+TEST_F(RunTest, RefusesLessAlignmentThanPlannedOnAGpu) {
+  MakePlanOnGpu();
+  void* const data = args().x.data;
+  args().x.data = static_cast<char*>(data) + 4;
+  std::ostringstream expected;
+  expected << "scan_forward: x has data " << args().x.data
+           << ", expected a multiple of 16 as planned";
+  EXPECT_EQ(Message(), expected.str());
+}
+
+TEST_F(RunTest, TakesAStreamOnAGpu) {
+  MakePlanOnGpu();
+  place_.stream = this;
+  EXPECT_EQ(Message(), "");
+  EXPECT_EQ(CallsOfRows().stream, this);
 }
 
 TEST_F(RunTest, RefusesAStream) {
