@@ -1,0 +1,23 @@
+// Errors of the CUDA runtime as statuses.
+#ifndef TILESCAN_CUDA_ERROR_H_
+#define TILESCAN_CUDA_ERROR_H_
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "core/status.h"
+
+namespace tilescan::cuda {
+
+// what: the kernel or call that failed.
+inline Status StatusOf(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return Status();
+  std::string message = std::string(what) + ": " + cudaGetErrorString(error);
+  return error == cudaErrorMemoryAllocation ? Status::OutOfMemory(std::move(message))
+                                            : Status::Internal(std::move(message));
+}
+
+}  // namespace tilescan::cuda
+
+#endif  // TILESCAN_CUDA_ERROR_H_
