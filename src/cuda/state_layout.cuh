@@ -1,0 +1,136 @@
+// How the threads of a block hold rows of a state in registers.
+#ifndef TILESCAN_CUDA_STATE_LAYOUT_CUH_
+#define TILESCAN_CUDA_STATE_LAYOUT_CUH_
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "core/tensor_view.h"
+#include "numerics/elements.h"
+
+namespace tilescan::cuda {
+
+constexpr int kWarpLanes = 32;
+constexpr int kWarps = 4;
+constexpr int kThreads = kWarps * kWarpLanes;
+
+// Two elements as floats and back, rounded to nearest.
+inline __device__ float2 ToFloats(float2 pair) { return pair; }
+inline __device__ float2 ToFloats(__nv_bfloat162 pair) { return __bfloat1622float2(pair); }
+inline __device__ float2 ToFloats(__half2 pair) { return __half22float2(pair); }
+inline __device__ void FromFloats(float2 floats, float2* pair) { *pair = floats; }
+inline __device__ void FromFloats(float2 floats, __nv_bfloat162* pair) {
+  *pair = __float22bfloat162_rn(floats);
+}
+inline __device__ void FromFloats(float2 floats, __half2* pair) {
+  *pair = __float22half2_rn(floats);
+}
+
+template <typename T>
+struct PairOf;
+template <>
+struct PairOf<float> {
+  using Type = float2;
+};
+template <>
+struct PairOf<__nv_bfloat16> {
+  using Type = __nv_bfloat162;
+};
+template <>
+struct PairOf<__half> {
+  using Type = __half2;
+};
+
+// 16 bytes of a row, the row dense and aligned, the rows of a head less than 2^31 elements apart in
+// all.
+template <typename T>
+struct Vectors {
+  using Pair = typename PairOf<T>::Type;
+  static constexpr int kSize = 16 / sizeof(T);
+
+  static __device__ int64_t RowOffset(int row, int64_t stride) {
+    return int64_t{row} * static_cast<int>(stride);
+  }
+  static __device__ uint4 LoadBits(const TensorView& state, int64_t offset, int64_t n) {
+    return __ldcs(reinterpret_cast<const uint4*>(state.At<const T>(offset + n)));
+  }
+  static __device__ void StoreBits(uint4 bits, const TensorView& state, int64_t offset, int64_t n) {
+    __stcs(reinterpret_cast<uint4*>(state.At<T>(offset + n)), bits);
+  }
+  static __device__ void ToFloats(const uint4& bits, float* to) {
+    const auto* pairs = reinterpret_cast<const Pair*>(&bits);
+#pragma unroll
+    for (int idx = 0; idx < kSize / 2; ++idx) {
+      const float2 floats = cuda::ToFloats(pairs[idx]);
+      to[2 * idx] = floats.x;
+      to[2 * idx + 1] = floats.y;
+    }
+  }
+  static __device__ uint4 FromFloats(const float* from) {
+    uint4 bits;
+    auto* pairs = reinterpret_cast<Pair*>(&bits);
+#pragma unroll
+    for (int idx = 0; idx < kSize / 2; ++idx) {
+      cuda::FromFloats(make_float2(from[2 * idx], from[2 * idx + 1]), &pairs[idx]);
+    }
+    return bits;
+  }
+
+  static __device__ void Load(const TensorView& state, int64_t offset, int64_t n,
+                              int64_t /*dstate*/, float* to) {
+    ToFloats(LoadBits(state, offset, n), to);
+  }
+  static __device__ void Store(const float* from, const TensorView& state, int64_t offset,
+                               int64_t n, int64_t /*dstate*/) {
+    StoreBits(FromFloats(from), state, offset, n);
+  }
+};
+
+// As many elements of a row of any dtype, stride and alignment: so that lanes hold the same
+// elements as with Vectors, and sums have the same bits.
+template <int kElements>
+struct Elements {
+  static constexpr int kSize = kElements;
+
+  static __device__ int64_t RowOffset(int row, int64_t stride) { return row * stride; }
+  static __device__ void Load(const TensorView& state, int64_t offset, int64_t n, int64_t dstate,
+                              float* to) {
+#pragma unroll
+    for (int idx = 0; idx < kSize; ++idx) {
+      if (n + idx >= dstate) continue;
+      to[idx] = numerics::LoadFloat(state, offset + (n + idx) * state.strides[3]);
+    }
+  }
+  static __device__ void Store(const float* from, const TensorView& state, int64_t offset,
+                               int64_t n, int64_t dstate) {
+#pragma unroll
+    for (int idx = 0; idx < kSize; ++idx) {
+      if (n + idx >= dstate) continue;
+      numerics::StoreFloat(from[idx], state, offset + (n + idx) * state.strides[3]);
+    }
+  }
+};
+
+// kLanes lanes a row, kPasses pieces of it a lane. A lane holds kRows rows at once, and does so
+// kGroups times, one after another.
+template <typename PieceType, int kLanesOfRow, int kPassesOfRow, int kRowsOfLane,
+          int kGroupsOfRows = 1>
+struct Shape {
+  using Piece = PieceType;
+  static constexpr int kLanes = kLanesOfRow;
+  static constexpr int kPasses = kPassesOfRow;
+  static constexpr int kRows = kRowsOfLane;
+  static constexpr int kGroups = kGroupsOfRows;
+  static constexpr int kSize = Piece::kSize;
+  static constexpr int kSegment = kLanes * kPasses * kSize;  // of dstate
+  static constexpr int kRowsAside = kWarpLanes / kLanes;
+  static constexpr int kGroupRows = kWarps * kRows * kRowsAside;  // of headdim
+  static constexpr int kBlockRows = kGroupRows * kGroups;
+  static_assert(kBlockRows <= kThreads);
+};
+
+}  // namespace tilescan::cuda
+
+#endif  // TILESCAN_CUDA_STATE_LAYOUT_CUH_
