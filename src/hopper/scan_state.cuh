@@ -1,0 +1,220 @@
+// A head's state in the registers of its warpgroup, and how it comes there and goes.
+#ifndef TILESCAN_HOPPER_SCAN_STATE_CUH_
+#define TILESCAN_HOPPER_SCAN_STATE_CUH_
+
+#include <cstdint>
+
+#include "hopper/ptx/synchronization.h"
+#include "hopper/scan_params.h"
+#include "hopper/scan_storage.h"
+#include "numerics/bfloat16.h"
+#include "numerics/float16.h"
+
+namespace tilescan::hopper {
+
+// A thread of a head's warpgroup.
+struct HeadThread {
+  int head_idx;  // of the block
+  int thread;    // of the warpgroup
+  int warp;      // likewise
+  int lane;
+
+  // Its first place in products: row of headdim, column of whatever is across.
+  __device__ __forceinline__ int Row() const { return warp * 16 + lane / 4; }
+  __device__ __forceinline__ int Column() const { return lane % 4 * 2; }
+};
+
+// Calls visit(idx, row, column) for each two neighbours in a thread's part of the state, state[idx]
+// and state[idx + 1]; row and column are counted from the thread's first place.
+template <typename Config, typename Visit>
+__device__ __forceinline__ void ForEachPair(const Visit& visit) {
+#pragma unroll
+  for (int idx = 0; idx < Config::kStateFloats; idx += 2) visit(idx, idx / 2 % 2 * 8, idx / 4 * 8);
+}
+
+template <typename Config>
+__device__ __forceinline__ void Scale(float (&state)[Config::kStateFloats], float factor) {
+#pragma unroll
+  for (int idx = 0; idx < Config::kStateFloats; ++idx) state[idx] *= factor;
+}
+
+// ---- slots: states that pass from one piece to another, dense, in fp32 ----
+
+template <typename Config>
+__device__ __forceinline__ float* SlotState(const ScanParams& params, const HeadThread& at,
+                                            int32_t slot) {
+  const int64_t head = int64_t{slot} * kBlockHeads + at.head_idx;
+  return params.slot_states + (head * Config::kHeaddim + at.Row()) * Config::kDstate + at.Column();
+}
+
+// Joins the states of slots: each over its own part, the first from the task's beginning.
+template <typename Config>
+__device__ __forceinline__ void LoadSlots(const ScanParams& params, const HeadThread& at,
+                                          const Piece& piece, int32_t num_slots, int32_t first_slot,
+                                          float (&state)[Config::kStateFloats]) {
+  ForEachPair<Config>([&](int idx, int, int) { state[idx] = state[idx + 1] = 0.0f; });
+#pragma unroll 1
+  for (int32_t slot = first_slot; slot < first_slot + num_slots; ++slot) {
+    const int32_t head = slot * kBlockHeads + at.head_idx;
+    if (piece.has_flags) {
+      // The block that sets it runs at the same time and never waits before it does.
+      while (ptx::LoadAcquire(params.slot_flags + head) == 0) __nanosleep(64);
+    }
+    const float decay = slot == first_slot ? 0.0f : __ldcg(params.slot_decays + head);
+    const float* from = SlotState<Config>(params, at, slot);
+    ForEachPair<Config>([&](int idx, int row, int column) {
+      const float2 pair =
+          __ldcg(reinterpret_cast<const float2*>(from + row * Config::kDstate + column));
+      state[idx] = fmaf(state[idx], decay, pair.x);
+      state[idx + 1] = fmaf(state[idx + 1], decay, pair.y);
+    });
+  }
+}
+
+template <typename Config>
+__device__ __forceinline__ void StoreSlot(const ScanParams& params, const HeadThread& at,
+                                          int32_t slot,
+                                          const float (&state)[Config::kStateFloats]) {
+  float* to = SlotState<Config>(params, at, slot);
+  ForEachPair<Config>([&](int idx, int row, int column) {
+    __stcg(reinterpret_cast<float2*>(to + row * Config::kDstate + column),
+           make_float2(state[idx], state[idx + 1]));
+  });
+}
+
+// ---- initial_states and final_states ----
+
+// Whether neighbours of dstate can be moved as one.
+__device__ __forceinline__ bool HasPairs(const TensorView& states) {
+  const int64_t strides = states.strides[0] | states.strides[1] | states.strides[2];
+  return states.dtype == DType::kFloat32 && states.strides[3] == 1 && strides % 2 == 0 &&
+         reinterpret_cast<uintptr_t>(states.data) % sizeof(float2) == 0;
+}
+
+// The offset of a thread's first place.
+__device__ __forceinline__ int64_t StateOffset(const TensorView& states, const HeadThread& at,
+                                               int32_t batch_idx, int32_t head) {
+  return batch_idx * states.strides[0] + head * states.strides[1] + at.Row() * states.strides[2] +
+         at.Column() * states.strides[3];
+}
+
+__device__ __forceinline__ float FloatOf(float value) { return value; }
+__device__ __forceinline__ float FloatOf(numerics::BFloat16 value) {
+  return numerics::ToFloat(value);
+}
+__device__ __forceinline__ float FloatOf(numerics::Float16 value) {
+  return numerics::ToFloat(value);
+}
+__device__ __forceinline__ void Round(float value, float& to) { to = value; }
+__device__ __forceinline__ void Round(float value, numerics::BFloat16& to) {
+  to = numerics::ToBFloat16(value);
+}
+__device__ __forceinline__ void Round(float value, numerics::Float16& to) {
+  to = numerics::ToFloat16(value);
+}
+
+template <typename Config, typename T>
+__device__ __forceinline__ void LoadElements(const TensorView& states, int64_t offset,
+                                             float (&state)[Config::kStateFloats]) {
+  const T* from = states.At<const T>(offset);
+  ForEachPair<Config>([&](int idx, int row, int column) {
+    const T* pair = from + row * states.strides[2] + column * states.strides[3];
+    state[idx] = FloatOf(pair[0]);
+    state[idx + 1] = FloatOf(pair[states.strides[3]]);
+  });
+}
+
+template <typename Config, typename T>
+__device__ __forceinline__ void StoreElements(const TensorView& states, int64_t offset,
+                                              const float (&state)[Config::kStateFloats]) {
+  T* to = states.At<T>(offset);
+  ForEachPair<Config>([&](int idx, int row, int column) {
+    T* pair = to + row * states.strides[2] + column * states.strides[3];
+    Round(state[idx], pair[0]);
+    Round(state[idx + 1], pair[states.strides[3]]);
+  });
+}
+
+template <typename Config>
+__device__ __forceinline__ void LoadInitial(const TensorView& states, int64_t offset,
+                                            float (&state)[Config::kStateFloats]) {
+  if (!states.present()) {
+    ForEachPair<Config>([&](int idx, int, int) { state[idx] = state[idx + 1] = 0.0f; });
+  } else if (HasPairs(states)) {
+    ForEachPair<Config>([&](int idx, int row, int column) {
+      const float2 pair = *reinterpret_cast<const float2*>(
+          states.At<const float>(offset + row * states.strides[2] + column));
+      state[idx] = pair.x;
+      state[idx + 1] = pair.y;
+    });
+  } else if (states.dtype == DType::kFloat32) {
+    LoadElements<Config, float>(states, offset, state);
+  } else if (states.dtype == DType::kBFloat16) {
+    LoadElements<Config, numerics::BFloat16>(states, offset, state);
+  } else {
+    LoadElements<Config, numerics::Float16>(states, offset, state);
+  }
+}
+
+template <typename Config>
+__device__ __forceinline__ void StoreFinal(const TensorView& states, int64_t offset,
+                                           const float (&state)[Config::kStateFloats]) {
+  if (HasPairs(states)) {
+    ForEachPair<Config>([&](int idx, int row, int column) {
+      *reinterpret_cast<float2*>(states.At<float>(offset + row * states.strides[2] + column)) =
+          make_float2(state[idx], state[idx + 1]);
+    });
+  } else if (states.dtype == DType::kFloat32) {
+    StoreElements<Config, float>(states, offset, state);
+  } else if (states.dtype == DType::kBFloat16) {
+    StoreElements<Config, numerics::BFloat16>(states, offset, state);
+  } else {
+    StoreElements<Config, numerics::Float16>(states, offset, state);
+  }
+}
+
+// ---- a piece's ----
+
+template <typename Config>
+__device__ __forceinline__ void LoadStateBefore(const ScanParams& params, const HeadThread& at,
+                                                const Piece& piece, const BlockHeads& heads,
+                                                float (&state)[Config::kStateFloats]) {
+  if (!piece.starts_task) {
+    // A part's own state starts from zero: it has no slots before it.
+    LoadSlots<Config>(params, at, piece, piece.num_states_in, piece.first_state_in, state);
+    return;
+  }
+  const bool has_copy = piece.initial_copy != Piece::kNowhere && params.initial_states.present();
+  if (has_copy && Config::kMakesOut) {
+    LoadSlots<Config>(params, at, piece, 1, piece.initial_copy, state);
+    return;
+  }
+  const int64_t offset =
+      StateOffset(params.initial_states, at, heads.batch_idx, heads.Head(at.head_idx));
+  LoadInitial<Config>(params.initial_states, offset, state);
+  if (has_copy) StoreSlot<Config>(params, at, piece.initial_copy, state);
+}
+
+template <typename Config>
+__device__ __forceinline__ void StoreStateAfter(const ScanParams& params, const HeadThread& at,
+                                                const Piece& piece, const BlockHeads& heads,
+                                                const float (&state)[Config::kStateFloats]) {
+  if (piece.state_out != Piece::kNowhere) {
+    StoreSlot<Config>(params, at, piece.state_out, state);
+    if (!piece.has_flags) return;
+    // All threads' parts are there; the release by one of them covers what it has seen of the rest.
+    ptx::SyncNamedBarrier(1 + at.head_idx, kWarpgroupThreads);
+    if (at.thread == 0) {
+      ptx::StoreRelease(params.slot_flags + piece.state_out * kBlockHeads + at.head_idx, 1);
+    }
+    return;
+  }
+  if (!piece.ends_task || !params.final_states.present() || at.head_idx >= heads.num_heads) return;
+  const int64_t offset =
+      StateOffset(params.final_states, at, heads.batch_idx, heads.Head(at.head_idx));
+  StoreFinal<Config>(params.final_states, offset, state);
+}
+
+}  // namespace tilescan::hopper
+
+#endif  // TILESCAN_HOPPER_SCAN_STATE_CUH_
