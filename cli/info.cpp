@@ -40,6 +40,14 @@ std::string InstructionSetsText(const Json& instruction_sets) {
   return Row("instruction sets", here);
 }
 
+std::string GpuText(const Json& cuda) {
+  if (!cuda.at("available").get<bool>()) return Row("gpu", "none: " + PlainText(cuda.at("reason")));
+  const int capability = cuda.at("compute_capability").get<int>();
+  return Row("gpu", Concat(PlainText(cuda.at("name")), ", compute capability ", capability / 10,
+                           ".", capability % 10, ", ", PlainText(cuda.at("num_multiprocessors")),
+                           " multiprocessors, ", BytesText(cuda.at("memory_bytes").get<double>())));
+}
+
 // One row a kernel, its instruction sets together.
 std::string KernelsText(const Json& kernels) {
   std::vector<std::pair<std::string, std::string>> rows;
@@ -68,6 +76,7 @@ std::string InfoText(const Json& info) {
   text += Row("flags", PlainText(build.at("flags")));
   text += CpuText(info.at("cpu"));
   text += InstructionSetsText(info.at("instruction_sets"));
+  text += GpuText(info.at("cuda"));
   for (const Json& backend : info.at("backends")) {
     text += Row("backend", PlainText(backend.at("name")));
     text += KernelsText(backend.at("kernels"));

@@ -1,7 +1,5 @@
 // tilescan run: the operands of a file through an operation; time, throughput, errors against
 // expected values; the outputs to a file.
-#include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -11,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/buffer.h"
 #include "cli/commands.h"
 #include "cli/dtype.h"
 #include "cli/error.h"
@@ -25,6 +22,7 @@
 #include "cli/output_memory.h"
 #include "cli/plan_text.h"
 #include "cli/safetensors.h"
+#include "cli/timed_run.h"
 #include "cli/work.h"
 
 namespace tilescan::cli {
@@ -41,37 +39,6 @@ struct RunFlags {
   std::optional<double> check;
   std::string json_path;
 };
-
-struct Timing {
-  double median_us = 0.0;
-  double min_us = 0.0;
-  double max_us = 0.0;
-  int32_t repeats = 0;
-};
-
-// The middle one, or the mean of the middle two.
-double Median(const std::vector<double>& sorted) {
-  const size_t middle = sorted.size() / 2;
-  if (sorted.size() % 2 == 1) return sorted[middle];
-  return 0.5 * (sorted[middle - 1] + sorted[middle]);
-}
-
-// Runs once, or, to have a median of undisturbed runs, once untimed and then repeats times.
-Timing RunAndTime(const Plan& plan, const OperationArgs& args, int32_t repeats,
-                  OutputMemory* outputs) {
-  const Buffer workspace(tilescan_plan_workspace_bytes(plan.get()));
-  if (repeats > 1) RunPlan(plan, args, workspace.data(), workspace.num_bytes());
-  std::vector<double> times_us;
-  for (int32_t repeat = 0; repeat < repeats; ++repeat) {
-    outputs->Restore();
-    const auto start = std::chrono::steady_clock::now();
-    RunPlan(plan, args, workspace.data(), workspace.num_bytes());
-    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
-    times_us.push_back(time.count());
-  }
-  std::sort(times_us.begin(), times_us.end());
-  return {Median(times_us), times_us.front(), times_us.back(), repeats};
-}
 
 // dt_limit may be infinite, which JSON has no number for.
 Json LimitJson(float limit) {

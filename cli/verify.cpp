@@ -49,7 +49,7 @@ std::vector<Job> Jobs(const VerifyFlags& flags) {
   std::vector<Job> jobs;
   for (const std::string& case_name : testing::CaseNames()) {
     if (case_name.find(flags.filter) == std::string::npos) continue;
-    for (Target target : testing::AvailableTargets(testing::CaseOperation(case_name))) {
+    for (Target target : testing::AllTargets(testing::CaseOperation(case_name))) {
       if (!flags.backend.empty() && target.backend != flags.backend) continue;
       if (!flags.instruction_set.empty() && target.instruction_set != flags.instruction_set) {
         continue;

@@ -4,7 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
 
+#include "testing/device_copy.h"
 #include "testing/host_tensor.h"
 
 namespace tilescan::testing {
@@ -33,32 +36,75 @@ tilescan_status RunPlan(const tilescan_plan* plan, const tilescan_state_update_a
   return tilescan_run_state_update(plan, &args, workspace, workspace_bytes, nullptr);
 }
 
-template <typename Operands>
-RunResult RunThroughInterface(const Operands& operands, const tilescan_options& options) {
+// Laid out "shifted", a tensor of bytes begins one byte behind a boundary, in poison.
+HostTensor MakeWorkspace(size_t bytes) {
+  return HostTensor(DType::kUInt8, {static_cast<int64_t>(bytes)}, Layout::kShifted);
+}
+
+template <typename Args>
+void TimedRun(const tilescan_plan* plan, const Args& args, void* workspace, bool is_on_device,
+              RunResult* result) {
+  const auto start = std::chrono::steady_clock::now();
+  result->status = RunPlan(plan, args, workspace, tilescan_plan_workspace_bytes(plan));
+  if (is_on_device && result->status == TILESCAN_OK) SynchronizeDevice();
+  const auto end = std::chrono::steady_clock::now();
+  result->seconds = std::chrono::duration<double>(end - start).count();
+  if (result->status != TILESCAN_OK) result->message = tilescan_last_error();
+}
+
+template <typename Args>
+void RunOnDevice(const tilescan_plan* plan, const Args& args, RunResult* result) {
+  const HostTensor workspace =
+      MakeWorkspace(std::max<size_t>(tilescan_plan_workspace_bytes(plan), 1));
+  tilescan_tensor host_workspace = workspace.Describe();
+  Args device_args = args;
+  std::vector<tilescan_tensor*> tensors = TensorsOf(&device_args);
+  std::vector<tilescan_tensor> host;
+  for (const tilescan_tensor* tensor : tensors) host.push_back(*tensor);
+  tensors.push_back(&host_workspace);
+  try {
+    const DeviceCopy copy(tensors);
+    TimedRun(plan, device_args, host_workspace.data, true, result);
+    copy.Download(host);
+    result->surroundings_intact = copy.SurroundingsIntact();
+  } catch (const DeviceError& error) {
+    result->status = TILESCAN_INTERNAL;
+    result->message = error.what();
+  }
+}
+
+template <typename Args>
+RunResult RunPlannedArgs(const tilescan_plan* plan, const Args& args) {
   RunResult result;
-  const auto args = MakeArgs(operands);
-  tilescan_plan* raw_plan = nullptr;
-  result.status = MakePlan(args, options, &raw_plan);
-  const Plan plan(raw_plan);
-  result.surroundings_intact = true;
-  if (result.status != TILESCAN_OK) {
-    result.message = tilescan_last_error();
+  result.plan.resize(tilescan_plan_describe(plan, nullptr, 0));
+  tilescan_plan_describe(plan, result.plan.data(), result.plan.size() + 1);
+  const auto described = nlohmann::json::parse(result.plan);
+  if (IsOnDevice(described.at("backend").get<std::string>().c_str())) {
+    RunOnDevice(plan, args, &result);
     return result;
   }
-  result.plan.resize(tilescan_plan_describe(plan.get(), nullptr, 0));
-  tilescan_plan_describe(plan.get(), result.plan.data(), result.plan.size() + 1);
-
-  const size_t workspace_bytes = tilescan_plan_workspace_bytes(plan.get());
-  // Laid out "shifted", a tensor of bytes begins one byte behind a boundary, in poison.
-  const HostTensor workspace(DType::kUInt8, {static_cast<int64_t>(workspace_bytes)},
-                             Layout::kShifted);
-  const auto start = std::chrono::steady_clock::now();
-  result.status = RunPlan(plan.get(), args, workspace.view().data, workspace_bytes);
-  const auto end = std::chrono::steady_clock::now();
-  result.seconds = std::chrono::duration<double>(end - start).count();
-  if (result.status != TILESCAN_OK) result.message = tilescan_last_error();
-
+  const HostTensor workspace = MakeWorkspace(tilescan_plan_workspace_bytes(plan));
+  TimedRun(plan, args, workspace.view().data, false, &result);
   result.surroundings_intact = workspace.SurroundingsIntact();
+  return result;
+}
+
+template <typename Args>
+RunResult PlanAndRun(const Args& args, const tilescan_options& options) {
+  tilescan_plan* raw_plan = nullptr;
+  const tilescan_status status = MakePlan(args, options, &raw_plan);
+  const Plan plan(raw_plan);
+  if (status == TILESCAN_OK) return RunPlannedArgs(plan.get(), args);
+  RunResult result;
+  result.status = status;
+  result.surroundings_intact = true;
+  result.message = tilescan_last_error();
+  return result;
+}
+
+template <typename Operands>
+RunResult RunOperands(const Operands& operands, const tilescan_options& options) {
+  RunResult result = PlanAndRun(MakeArgs(operands), options);
   Operands::ForEach(operands, [&](const char*, const HostTensor& tensor, bool) {
     result.surroundings_intact = result.surroundings_intact && tensor.SurroundingsIntact();
   });
@@ -68,11 +114,24 @@ RunResult RunThroughInterface(const Operands& operands, const tilescan_options& 
 }  // namespace
 
 RunResult RunCall(const ScanOperands& operands, const tilescan_options& options) {
-  return RunThroughInterface(operands, options);
+  return RunOperands(operands, options);
+}
+RunResult RunCall(const StateUpdateOperands& operands, const tilescan_options& options) {
+  return RunOperands(operands, options);
 }
 
-RunResult RunCall(const StateUpdateOperands& operands, const tilescan_options& options) {
-  return RunThroughInterface(operands, options);
+RunResult RunArgs(const tilescan_scan_forward_args& args, const tilescan_options& options) {
+  return PlanAndRun(args, options);
+}
+RunResult RunArgs(const tilescan_state_update_args& args, const tilescan_options& options) {
+  return PlanAndRun(args, options);
+}
+
+RunResult RunPlanned(const tilescan_plan* plan, const tilescan_scan_forward_args& args) {
+  return RunPlannedArgs(plan, args);
+}
+RunResult RunPlanned(const tilescan_plan* plan, const tilescan_state_update_args& args) {
+  return RunPlannedArgs(plan, args);
 }
 
 }  // namespace tilescan::testing

@@ -3,6 +3,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "testing/device_memory.h"
+
 namespace tilescan::testing {
 namespace {
 
@@ -37,14 +39,18 @@ tilescan_options Target::Options() const {
   return options;
 }
 
-std::vector<Target> AvailableTargets(const std::string& operation) {
+bool Target::IsOnDevice() const { return testing::IsOnDevice(backend.c_str()); }
+
+std::vector<Target> AllTargets(const std::string& operation) {
   const nlohmann::json info = LibraryInfo();
   std::map<std::string, bool> is_available = {{"", true}};
   for (const auto& instruction_set : info.at("instruction_sets")) {
     is_available[instruction_set.at("name")] = instruction_set.at("available");
   }
   std::vector<Target> targets;
+  const bool has_gpu = info.at("cuda").at("available");
   for (const auto& backend : info.at("backends")) {
+    if (testing::IsOnDevice(backend.at("name").get<std::string>().c_str()) && !has_gpu) continue;
     for (const auto& kernel : backend.at("kernels")) {
       const std::string instruction_set = kernel.at("instruction_set");
       if (kernel.at("operation") != operation || !is_available.at(instruction_set)) continue;
@@ -52,9 +58,22 @@ std::vector<Target> AvailableTargets(const std::string& operation) {
       target.backend = backend.at("name");
       target.kernel = kernel.at("kernel");
       target.instruction_set = instruction_set;
+      target.is_general = kernel.at("is_general");
       targets.push_back(target);
     }
   }
+  return targets;
+}
+
+std::vector<Target> AvailableTargets(const std::string& operation) {
+  std::vector<Target> targets = AllTargets(operation);
+  std::erase_if(targets, [](const Target& target) { return !target.is_general; });
+  return targets;
+}
+
+std::vector<Target> HostTargets(const std::string& operation) {
+  std::vector<Target> targets = AvailableTargets(operation);
+  std::erase_if(targets, [](const Target& target) { return target.IsOnDevice(); });
   return targets;
 }
 

@@ -16,6 +16,10 @@ struct Target {
   std::string kernel;
   std::string instruction_set;
   int32_t num_threads = 0;  // 0: all the process may use
+  bool is_general = true;   // takes every valid problem, those with float64 operands aside
+
+  // Whether operands must be in a GPU's memory.
+  bool IsOnDevice() const;
 
   // "cpu/chunked/avx2", "reference/stages", ...: the parts that are set, "default" for none.
   std::string Name() const;
@@ -23,9 +27,13 @@ struct Target {
   tilescan_options Options() const;
 };
 
-// Every kernel of the library for an operation, "scan_forward" or "state_update", the instruction
-// sets only that this machine has, as tilescan_info() lists them.
+// The kernels of the library for an operation, "scan_forward" or "state_update", as tilescan_info()
+// lists them, on what this machine has. All of them:
+std::vector<Target> AllTargets(const std::string& operation);
+// Those that take every problem:
 std::vector<Target> AvailableTargets(const std::string& operation);
+// Of these, those that compute on the CPU:
+std::vector<Target> HostTargets(const std::string& operation);
 
 }  // namespace tilescan::testing
 

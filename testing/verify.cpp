@@ -59,15 +59,27 @@ double GeneralMaxRelative(DType x_dtype, DType output_dtype) {
 // because a chunked sum has other partial sums and decays are exponentials of sums (scalar and AVX2
 // kernels were at 1.8 times at most over the named cases when this was set); and however lucky that
 // run was, a result is rounded to its dtype and a few float32 operations lie behind it.
-double MaxScaledLimit(const Target& target, DType output_dtype, double honest_max_scaled) {
+double MaxScaledLimit(const Target& target, double product_rounding, DType output_dtype,
+                      double honest_max_scaled) {
   constexpr double kTimesHonest = 4.0;
   constexpr double kFewOperations = 8.0 * 0x1p-24;
   constexpr double kDouble = 1e-12;
   const double rounding = UnitRoundoff(output_dtype);
   if (target.backend == "reference") return rounding + kDouble;
   const double computing = std::max(honest_max_scaled - rounding, 0.0);
-  return rounding + std::max(kTimesHonest * computing, kFewOperations);
+  return rounding + product_rounding + std::max(kTimesHonest * computing, kFewOperations);
 }
+
+// The error, relative to magnitude, of rounding the operands of products, which GPUs do in a scan
+// of 16-bit operands: to tf32 (unit roundoff 2^-11) where a kernel takes everything, on the way to
+// out up to four operands of a term (B, C, and the state or the weighted C B^T, which were made
+// from x); else to bf16 (2^-9), up to two, as B and C are bf16 already.
+double ProductRounding(const Target& target, const ScanOperands& operands) {
+  const bool is_half = IsHalf(operands.x.dtype()) || IsHalf(operands.B.dtype());
+  if (!target.IsOnDevice() || !is_half) return 0.0;
+  return target.is_general ? 4 * 0x1p-11 : 2 * 0x1p-9;
+}
+double ProductRounding(const Target&, const StateUpdateOperands&) { return 0.0; }
 
 template <typename Operands>
 std::vector<std::pair<const char*, const HostTensor*>> Outputs(const Operands& operands) {
@@ -87,13 +99,14 @@ struct Judged {
   const HostTensor& honest;
 };
 
-OutputError Measure(const Judged& judged, const Target& target, DType x_dtype,
+template <typename Operands>
+OutputError Measure(const Judged& judged, const Target& target, const Operands& solved,
                     const Wishes& wishes) {
   const HostTensor& got = judged.got;
   OutputError error;
   error.output = judged.name;
   error.comparison = Compare(got, judged.truth, judged.magnitude);
-  error.max_relative_limit = GeneralMaxRelative(x_dtype, got.dtype());
+  error.max_relative_limit = GeneralMaxRelative(solved.x.dtype(), got.dtype());
   if (error.output == "out" && wishes.max_relative > 0.0) {
     const int64_t token_size = got.num_elements() / std::max<int64_t>(got.shape()[1], 1);
     const int64_t first_idx = wishes.first_token * token_size;
@@ -102,7 +115,8 @@ OutputError Measure(const Judged& judged, const Target& target, DType x_dtype,
     error.max_relative_limit = wishes.max_relative;
   }
   const Comparison honest = Compare(judged.honest, judged.truth, judged.magnitude);
-  error.max_scaled_limit = MaxScaledLimit(target, got.dtype(), honest.max_scaled);
+  error.max_scaled_limit =
+      MaxScaledLimit(target, ProductRounding(target, solved), got.dtype(), honest.max_scaled);
   return error;
 }
 
@@ -205,7 +219,7 @@ void JudgeOutputs(const Operands& solved, const Yardstick<Operands>& yardstick,
     const Judged judged = {
         outputs[idx].first, *outputs[idx].second, *Outputs(yardstick.truth)[idx].second,
         *Outputs(yardstick.magnitudes)[idx].second, *Outputs(yardstick.honest)[idx].second};
-    result->errors.push_back(Measure(judged, target, solved.x.dtype(), wishes));
+    result->errors.push_back(Measure(judged, target, solved, wishes));
     result->message += Complaint(judged, result->errors.back());
   }
 }

@@ -2,12 +2,14 @@
 
 import importlib.metadata
 import pathlib
+import sys
 
 import torch
 
-import engines
-
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "testing"))  # tilescan_ctypes
+
+import engines  # noqa: E402
 
 
 # The peers' tensors are small, and threads that wait for each other on a busy machine cost more.

@@ -116,7 +116,7 @@ def run_tool(tool: pathlib.Path, *arguments) -> str:
 
 
 def all_engines(build_dir: pathlib.Path) -> list[Engine]:
-    """Every scan kernel that this machine can run, through the C interface; the planner's choice on
+    """Every scan kernel that the CPU can run, through the C interface; the planner's choice on
     one thread; and every backend through the command line."""
     library = tilescan_ctypes.Library(build_dir / "libtilescan.so")
     tool = build_dir / "tilescan"
@@ -126,7 +126,7 @@ def all_engines(build_dir: pathlib.Path) -> list[Engine]:
     lacking = {entry["name"] for entry in info["instruction_sets"] if not entry["available"]}
     kernels = [(backend["name"], kernel["kernel"], kernel["instruction_set"] or None)
                for backend in info["backends"] for kernel in backend["kernels"]
-               if kernel["operation"] == "scan_forward"
+               if backend["name"] != "cuda" and kernel["operation"] == "scan_forward"
                and kernel["instruction_set"] not in lacking]
     backends = {backend for backend, _, _ in kernels}
     if backends != {"cpu", "reference"}:

@@ -17,6 +17,7 @@ TEST_P(ScanCaseOn, AgreesWithTheRecurrence) {
   const auto& [case_name, target] = GetParam();
   const CaseResult result = VerifyCase(case_name, target);
   if (result.outcome == Outcome::kUnsupported) {
+    if (!target.is_general) GTEST_SKIP() << result.message;
     // Only the reference takes float64.
     EXPECT_NE(target.backend, "reference") << result.message;
     EXPECT_NE(case_name.find("float64"), std::string::npos) << result.message;
@@ -27,7 +28,7 @@ TEST_P(ScanCaseOn, AgreesWithTheRecurrence) {
 
 INSTANTIATE_TEST_SUITE_P(All, ScanCaseOn,
                          ::testing::Combine(::testing::ValuesIn(NamesOf(ScanCases())),
-                                            ::testing::ValuesIn(AvailableTargets("scan_forward"))),
+                                            ::testing::ValuesIn(AllTargets("scan_forward"))),
                          NameOfTest());
 
 }  // namespace

@@ -69,9 +69,10 @@ TEST(ScanFailure, AWorkspaceNoMachineHasIsRefused) {
       << tilescan_last_error();
 }
 
-class ScanFailureOn : public ::testing::TestWithParam<Target> {};
+// The values are read on the CPU only.
+class WrongIndicesOn : public ::testing::TestWithParam<Target> {};
 
-TEST_P(ScanFailureOn, WrongCuSeqlensLeaveOutputsUntouched) {
+TEST_P(WrongIndicesOn, CuSeqlensLeaveOutputsUntouched) {
   for (const std::vector<int64_t>& cu_seqlens :
        {std::vector<int64_t>{1, 20}, {0, 9, 5, 20}, {0, 19}, {0, 21}, {0, -4, 20}}) {
     for (const DType dtype : {DType::kInt32, DType::kInt64}) {
@@ -89,6 +90,11 @@ TEST_P(ScanFailureOn, WrongCuSeqlensLeaveOutputsUntouched) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(All, WrongIndicesOn, ::testing::ValuesIn(HostTargets("scan_forward")),
+                         NameOfTest());
+
+class ScanFailureOn : public ::testing::TestWithParam<Target> {};
 
 // 8 heads in 3 groups.
 TEST_P(ScanFailureOn, HeadsThatDoNotDivideIntoGroups) {

@@ -109,15 +109,8 @@ TEST_P(ScanOn, SlicesOfOneBuffer) {
     move_into_buffer(operands.C, &args.C);
     move_into_buffer(operands.dt, &args.dt);
 
-    const tilescan_options options = GetParam().Options();
-    tilescan_plan* plan = nullptr;
-    ASSERT_EQ(tilescan_plan_scan_forward(&args, &options, &plan), TILESCAN_OK)
-        << tilescan_last_error();
-    std::vector<char> workspace(tilescan_plan_workspace_bytes(plan));
-    EXPECT_EQ(tilescan_run_scan_forward(plan, &args, workspace.data(), workspace.size(), nullptr),
-              TILESCAN_OK)
-        << tilescan_last_error();
-    tilescan_plan_destroy(plan);
+    const RunResult result = RunArgs(args, GetParam().Options());
+    EXPECT_TRUE(result.ok()) << result.message;
     ExpectSameBits(operands, expected, DTypeName(dtype));
   }
 }
@@ -137,15 +130,8 @@ TEST_P(ScanOn, InputsOfStrideZero) {
   args.x.strides[2] = 0;
   for (int dim = 0; dim < 3; ++dim) args.dt.strides[dim] = 0;
 
-  const tilescan_options options = GetParam().Options();
-  tilescan_plan* plan = nullptr;
-  ASSERT_EQ(tilescan_plan_scan_forward(&args, &options, &plan), TILESCAN_OK)
-      << tilescan_last_error();
-  std::vector<char> workspace(tilescan_plan_workspace_bytes(plan));
-  EXPECT_EQ(tilescan_run_scan_forward(plan, &args, workspace.data(), workspace.size(), nullptr),
-            TILESCAN_OK)
-      << tilescan_last_error();
-  tilescan_plan_destroy(plan);
+  const RunResult result = RunArgs(args, GetParam().Options());
+  EXPECT_TRUE(result.ok()) << result.message;
   ExpectSameBits(operands, expected, "stride 0");
 }
 

@@ -177,15 +177,8 @@ TEST_P(ScanPropertyOn, StatesInPlace) {
     const ScanOperands operands = BuildOperands(c);
     tilescan_scan_forward_args args = MakeArgs(operands);
     args.final_states.data = args.initial_states.data;
-    const tilescan_options options = GetParam().Options();
-    tilescan_plan* plan = nullptr;
-    ASSERT_EQ(tilescan_plan_scan_forward(&args, &options, &plan), TILESCAN_OK)
-        << tilescan_last_error();
-    std::vector<char> workspace(tilescan_plan_workspace_bytes(plan));
-    EXPECT_EQ(tilescan_run_scan_forward(plan, &args, workspace.data(), workspace.size(), nullptr),
-              TILESCAN_OK)
-        << tilescan_last_error();
-    tilescan_plan_destroy(plan);
+    const RunResult result = RunArgs(args, GetParam().Options());
+    EXPECT_TRUE(result.ok()) << result.message;
     EXPECT_TRUE(operands.initial_states.HasSameBits(expected.final_states));
     EXPECT_TRUE(operands.out.HasSameBits(expected.out));
   }

@@ -115,7 +115,7 @@ TEST_P(StateUpdateFailureOn, WrongCountsLeaveStateAndOutUntouched) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StateUpdateFailureOn,
-                         ::testing::ValuesIn(AvailableTargets("state_update")), NameOfTest());
+                         ::testing::ValuesIn(HostTargets("state_update")), NameOfTest());
 
 }  // namespace
 }  // namespace tilescan::testing

@@ -130,9 +130,7 @@ TEST_P(StateUpdateInvarianceOn, RunsAtTheSameTime) {
   for (size_t thread = 0; thread < kNumThreads; ++thread) {
     threads.emplace_back([&, thread] {
       const tilescan_state_update_args own_args = MakeArgs(operands[thread]);
-      std::vector<char> workspace(tilescan_plan_workspace_bytes(plan));
-      statuses[thread] =
-          tilescan_run_state_update(plan, &own_args, workspace.data(), workspace.size(), nullptr);
+      statuses[thread] = RunPlanned(plan, own_args).status;
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -75,6 +75,7 @@ class Library:
                               ("tilescan_status_name", ctypes.c_char_p),
                               ("tilescan_version", ctypes.c_char_p),
                               ("tilescan_info", ctypes.c_size_t),
+                              ("tilescan_plan_describe", ctypes.c_size_t),
                               ("tilescan_plan_workspace_bytes", ctypes.c_size_t),
                               ("tilescan_plan_destroy", None)):
             getattr(self._library, name).restype = restype
@@ -89,10 +90,12 @@ class Library:
         self._library.tilescan_info(buffer, ctypes.c_size_t(num_bytes))
         return json.loads(buffer.value)
 
-    def run(self, operation: str, tensors: dict[str, torch.Tensor], *, dt_softplus: bool,
-            dt_limit: tuple[float, float], backend: str, kernel: str | None = None,
-            instruction_set: str | None = None, chunk_size: int = 0, num_threads: int = 0) -> None:
-        """Plans and runs one call. tensors: operands and outputs by field name, in any strides."""
+    def plan(self, operation: str, tensors: dict[str, torch.Tensor], *, dt_softplus: bool,
+             dt_limit: tuple[float, float], backend: str, kernel: str | None = None,
+             instruction_set: str | None = None, chunk_size: int = 0,
+             num_threads: int = 0) -> "Call":
+        """Plans a call. tensors: operands and outputs by field name, in any strides, on the CPU or,
+        for the backend "cuda", on the current GPU."""
         args = self._initialised(ARGS[operation], f"tilescan_{operation}_args_init")
         for name, tensor in tensors.items():
             setattr(args, name, _view(tensor))
@@ -104,19 +107,15 @@ class Library:
         options.instruction_set = instruction_set.encode() if instruction_set else None
         options.chunk_size = chunk_size
         options.num_threads = num_threads
-
         plan = ctypes.c_void_p()
         self._check(getattr(self._library, f"tilescan_plan_{operation}")(
             ctypes.byref(args), ctypes.byref(options), ctypes.byref(plan)))
-        try:
-            num_bytes = self._library.tilescan_plan_workspace_bytes(plan)
-            # All ones are NaN in every float dtype: a read of what was not written shows.
-            workspace = torch.full((num_bytes,), 0xFF, dtype=torch.uint8)
-            self._check(getattr(self._library, f"tilescan_run_{operation}")(
-                plan, ctypes.byref(args), ctypes.c_void_p(workspace.data_ptr()),
-                ctypes.c_size_t(num_bytes), None))
-        finally:
-            self._library.tilescan_plan_destroy(plan)
+        device = "cuda" if backend == "cuda" else "cpu"
+        return Call(self, operation, plan, args, tensors, device)
+
+    def run(self, operation: str, tensors: dict[str, torch.Tensor], **options) -> None:
+        """Plans and runs one call: plan()'s arguments."""
+        self.plan(operation, tensors, **options).run()
 
     def _initialised(self, struct_type: type, function: str):
         struct = struct_type()
@@ -130,3 +129,36 @@ class Library:
         if status != 0:
             name = self._library.tilescan_status_name(status).decode()
             raise Error(f"{name}: {self._library.tilescan_last_error().decode()}")
+
+
+class Call:
+    """A plan with its operands and a workspace."""
+
+    def __init__(self, library: Library, operation: str, plan: ctypes.c_void_p, args,
+                 tensors: dict[str, torch.Tensor], device: str):
+        self._library = library
+        self._operation = operation
+        self._plan = plan
+        self._args = args
+        self._tensors = tensors  # kept alive
+        self.workspace_bytes = library._library.tilescan_plan_workspace_bytes(plan)
+        # All ones are NaN in every float dtype: a read of what was not written shows.
+        self._workspace = torch.full((self.workspace_bytes,), 0xFF, dtype=torch.uint8,
+                                     device=device)
+
+    def __del__(self):
+        self._library._library.tilescan_plan_destroy(self._plan)
+
+    def describe(self) -> dict:
+        """What tilescan_plan_describe() says of it."""
+        describe = self._library._library.tilescan_plan_describe
+        num_bytes = describe(self._plan, None, ctypes.c_size_t(0)) + 1
+        buffer = ctypes.create_string_buffer(num_bytes)
+        describe(self._plan, buffer, ctypes.c_size_t(num_bytes))
+        return json.loads(buffer.value)
+
+    def run(self, stream: int | None = None) -> None:
+        """Runs it, on a GPU on a stream (None: the default one) without waiting for the end."""
+        self._library._check(getattr(self._library._library, f"tilescan_run_{self._operation}")(
+            self._plan, ctypes.byref(self._args), ctypes.c_void_p(self._workspace.data_ptr()),
+            ctypes.c_size_t(self.workspace_bytes), ctypes.c_void_p(stream)))
