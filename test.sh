@@ -2,6 +2,7 @@
 # Builds everything and runs every test: layout and layers, C++ tests (optimised, and under
 # AddressSanitizer and UndefinedBehaviorSanitizer), the installed package, the command line, the
 # named cases, the fuzzers for a bounded time, lints, and agreement with other implementations.
+# CUDA code is compiled; it needs a GPU to run (tools/gpu_check.sh).
 #
 # Made for Debian 12. As root it installs what is missing; otherwise it says what to install. Can be
 # run again. Goes on after a failure, and ends with the line "N passed, N failed", which counts all
@@ -61,7 +62,9 @@ tests() {
 }
 
 build() {
-  cmake --preset "$1" && cmake --build --preset "$1" -j "$JOBS"
+  preset=$1
+  shift
+  cmake --preset "$preset" "$@" && cmake --build --preset "$preset" -j "$JOBS"
 }
 
 # cpp_tests PRESET: every test program of that build.
@@ -88,10 +91,11 @@ fuzz() {
     -artifact_prefix="$RESULTS/" "build/fuzz/corpus/$name" $seeds
 }
 
-# What is compared with, and what the tools draw with.
+# What is compared with, what the tools draw with, and the CUDA compiler.
 python_packages() {
   tests/python/install.sh "$VENV" &&
-    "$VENV/bin/pip" install --quiet --disable-pip-version-check -r bench/requirements.txt
+    "$VENV/bin/pip" install --quiet --disable-pip-version-check -r bench/requirements.txt &&
+    tools/cuda_toolchain.sh "$VENV/bin/python"
 }
 
 pytest() {
@@ -115,7 +119,8 @@ check "layers" tools/check_layers.py
 pytest tools tests/tools
 
 say "Optimised build"
-check "build release" build release && {
+# Code for GPUs is compiled, for Hopper, and cannot be run here: tools/gpu_check.sh.
+check "build release" build release -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITECTURES=90;90a" && {
   cpp_tests release
   tests package ctest --test-dir build/release -R '^package_' --no-tests=error --output-on-failure \
     --output-junit "$(pwd)/$RESULTS/package.xml"
