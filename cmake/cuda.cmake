@@ -62,11 +62,15 @@ target_link_libraries(tilescan_cuda_runtime INTERFACE
   ${TILESCAN_CUDART} Threads::Threads ${CMAKE_DL_LIBS} rt)
 set(TILESCAN_CUDA_RUNTIME $<BUILD_INTERFACE:tilescan_cuda_runtime>)
 
-# tilescan_cuda_options([STRICT] SOURCES... ARCHITECTURES...): for which GPUs CUDA sources are
-# compiled. STRICT: registers that spill and wgmma that the assembler serialises are errors.
+# tilescan_cuda_options([TILE] [STRICT] SOURCES... ARCHITECTURES...): for which GPUs CUDA sources are
+# compiled. TILE: they hold tile programs. STRICT: registers that spill and wgmma that the assembler
+# serialises are errors.
 function(tilescan_cuda_options)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "STRICT" "" "SOURCES;ARCHITECTURES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "TILE;STRICT" "" "SOURCES;ARCHITECTURES")
   set(options --expt-relaxed-constexpr -std=c++20 -Xcompiler=-fvisibility=hidden)
+  if(arg_TILE)
+    list(APPEND options --enable-tile)
+  endif()
   if(arg_STRICT)
     list(APPEND options -Xptxas=-warn-spills -Xptxas=-Werror)
   endif()

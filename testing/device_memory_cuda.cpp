@@ -10,6 +10,7 @@ namespace {
 
 void ThrowUnlessOk(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
+  cudaGetLastError();  // so that nobody takes it for an error of a later call
   throw DeviceError(std::string(what) + ": " + cudaGetErrorString(error));
 }
 

@@ -47,6 +47,7 @@ LAYERS = (
     Layer("src/cpu", ("cpu/", "numerics/", "core/", PUBLIC) + ROW,
           ("hwy/", "immintrin.h") + POSIX),
     Layer("src/cuda", ("cuda/", "numerics/", "core/", PUBLIC) + ROW, CUDA),
+    Layer("src/tile", ("tile/", "cuda/", "numerics/", "core/", PUBLIC) + ROW, CUDA),
     Layer("src/hopper/ptx", ("hopper/ptx/",), CUDA),
     Layer("src/hopper", ("hopper/", "cuda/", "numerics/", "core/", PUBLIC) + ROW, CUDA),
     Layer("src/api", ("api/", "plan/", "core/", PUBLIC)),

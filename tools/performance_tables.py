@@ -6,7 +6,8 @@ A table stands between two markers, and everything between them is replaced:
     <!-- table:KIND:NAME -->
     <!-- /table -->
 
-NAME is a result file, bench/results/NAME.json; KIND is one of environment, scan_forward, state_update.
+NAME is a result file, bench/results/NAME.json; KIND is one of environment, scan_forward, state_update, and
+for files of bench/gpu/gpu_bench.py gpu_environment, gpu_scan_forward, gpu_state_update.
 
 Examples:
   tools/performance_tables.py            # rewrites docs/performance.md
@@ -19,6 +20,8 @@ import math
 import pathlib
 import re
 import sys
+
+import gpu_tables
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MARKED = re.compile(r"<!-- table:(\w+):([\w.-]+) -->\n(.*?)<!-- /table -->", re.DOTALL)
@@ -172,8 +175,17 @@ def environment_table(data):
     return markdown_table(["", ""], rows)
 
 
+def gpu_table(make_parts):
+    def make(data):
+        text, header, rows = make_parts(data)
+        return text + markdown_table(header, rows)
+    return make
+
+
 KINDS = {"environment": environment_table, "scan_forward": scan_forward_table,
-         "state_update": state_update_table}
+         "state_update": state_update_table, "gpu_environment": gpu_table(gpu_tables.environment_table),
+         "gpu_scan_forward": gpu_table(gpu_tables.scan_table),
+         "gpu_state_update": gpu_table(gpu_tables.update_table)}
 
 
 def make_table(kind, name, results_dir):

@@ -5,7 +5,8 @@ namespace tilescan::api {
 template <>
 const plan::RowLists<ScanForwardProblem>& AllRows() {
   static const plan::RowLists<ScanForwardProblem> rows = {
-      cpu::ScanForwardVariants(), hopper::ScanForwardVariants(), reference::ScanForwardVariants()};
+      cpu::ScanForwardVariants(), hopper::ScanForwardVariants(), tile::ScanForwardVariants(),
+      reference::ScanForwardVariants()};
   return rows;
 }
 

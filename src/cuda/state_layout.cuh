@@ -53,8 +53,11 @@ struct Vectors {
   static __device__ int64_t RowOffset(int row, int64_t stride) {
     return int64_t{row} * static_cast<int>(stride);
   }
+  // On an H200, 256 x 128 heads of 64 x 128: 537 us without the hint against 550 us with it for
+  // fp32 states, 301 us against 296 us for bf16 states.
   static __device__ uint4 LoadBits(const TensorView& state, int64_t offset, int64_t n) {
-    return __ldcs(reinterpret_cast<const uint4*>(state.At<const T>(offset + n)));
+    const auto* address = reinterpret_cast<const uint4*>(state.At<const T>(offset + n));
+    return sizeof(T) == sizeof(float) ? *address : __ldcs(address);
   }
   static __device__ void StoreBits(uint4 bits, const TensorView& state, int64_t offset, int64_t n) {
     __stcs(reinterpret_cast<uint4*>(state.At<T>(offset + n)), bits);

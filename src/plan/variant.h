@@ -81,12 +81,15 @@ std::span<const StateUpdateVariant> StateUpdateVariants();
 const CpuFacts& Facts();
 }  // namespace cpu
 
-// The backend "cuda", in two parts. No rows in a build without CUDA.
+// The backend "cuda", in three parts. No rows in a build without CUDA.
 namespace cuda {
 std::span<const StateUpdateVariant> StateUpdateVariants();
 // Probed once for each GPU.
 const CudaFacts& Facts();
 }  // namespace cuda
+namespace tile {
+std::span<const ScanForwardVariant> ScanForwardVariants();
+}  // namespace tile
 namespace hopper {
 std::span<const ScanForwardVariant> ScanForwardVariants();
 }  // namespace hopper

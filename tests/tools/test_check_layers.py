@@ -31,6 +31,7 @@ class CheckLayersTest(unittest.TestCase):
         self.write("src/plan/planner.cpp", '"plan/planner.h"', '"core/status.h"')
         self.write("src/cpu/scan.cpp", "<hwy/highway.h>", '"plan/variant.h"', '"numerics/exp.h"')
         self.write("src/cuda/step.cu", "<cuda_runtime_api.h>", '"cuda/error.h"')
+        self.write("src/tile/scan.cu", "<cuda_tile.h>", '"tile/tiles.h"', '"cuda/error.h"')
         self.write("src/hopper/scan.cu", '"hopper/ptx/fence.h"', '"cuda/error.h"')
         self.write("src/hopper/ptx/fence.h", "<cuda/ptx>")
         self.write("src/api/plan.cpp", '"plan/describe.h"')
@@ -58,7 +59,8 @@ class CheckLayersTest(unittest.TestCase):
             ("src/reference/a.cpp", '"cpu/scan_forward.h"'),
             ("src/reference/a.cpp", "<hwy/highway.h>"),
             ("src/cuda/a.cu", '"hopper/scan_config.h"'),
-            ("src/hopper/a.cu", '"cpu/scan_cut.h"'),
+            ("src/tile/a.cu", '"hopper/ptx/fence.h"'),
+            ("src/hopper/a.cu", '"tile/tiles.h"'),
             ("src/hopper/ptx/a.h", '"hopper/scan_config.h"'),
             ("src/cpu/a.cpp", "<cuda_runtime_api.h>"),
             ("testing/a.cpp", '"cuda/error.h"'),

@@ -1,0 +1,151 @@
+#include "cuda/scan_states.h"
+
+#include <cstdint>
+
+#include "cuda/error.h"
+#include "numerics/elements.h"
+
+namespace tilescan::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ void CopyElement(const TensorView& from, int64_t from_offset, const TensorView& to,
+                            int64_t to_offset) {
+  if (from.dtype != to.dtype) {
+    numerics::StoreFloat(numerics::LoadFloat(from, from_offset), to, to_offset);
+  } else if (ElementBytes(to.dtype) == sizeof(uint32_t)) {
+    *to.At<uint32_t>(to_offset) = *from.At<const uint32_t>(from_offset);
+  } else {
+    *to.At<uint16_t>(to_offset) = *from.At<const uint16_t>(from_offset);
+  }
+}
+
+// The elements of a state, shared among a block's threads: visit(channel, n, place of the element
+// in a compact state).
+template <typename Visit>
+__device__ void VisitState(int64_t headdim, int64_t dstate, const Visit& visit) {
+  for (int64_t idx = threadIdx.x; idx < headdim * dstate; idx += kThreads) {
+    visit(idx / dstate, idx % dstate, idx);
+  }
+}
+
+// Where a state begins in a compact array of states.
+__device__ int64_t CompactOffset(const ScanSizes& sizes, int64_t idx, int64_t head_idx) {
+  return (idx * sizes.nheads + head_idx) * sizes.headdim * sizes.dstate;
+}
+
+// All of these: a block a head of a row, or of a slot.
+struct BlockPlace {
+  int64_t idx, head_idx;
+};
+__device__ BlockPlace FindPlace(const ScanSizes& sizes) {
+  return {blockIdx.x / sizes.nheads, blockIdx.x % sizes.nheads};
+}
+
+__global__ void __launch_bounds__(kThreads)
+    LoadInitial(const ScanForwardProblem problem, const ChunkTable table, float* of_slots) {
+  const TensorView& from = problem.operands.initial_states;
+  const BlockPlace row = FindPlace(problem.sizes);
+  if (table.num_chunks[row.idx] == 0) return;
+  float* to = of_slots + CompactOffset(problem.sizes, table.first_slot[row.idx], row.head_idx);
+  const int64_t offset = row.idx * from.strides[0] + row.head_idx * from.strides[1];
+  VisitState(
+      problem.sizes.headdim, problem.sizes.dstate, [&](int64_t channel, int64_t n, int64_t idx) {
+        to[idx] =
+            numerics::LoadFloat(from, offset + channel * from.strides[2] + n * from.strides[3]);
+      });
+}
+
+// num_chunks null: no row has a token.
+__global__ void __launch_bounds__(kThreads)
+    StoreFinal(const ScanForwardProblem problem, const int64_t* num_chunks, const float* of_rows) {
+  const TensorView& initial = problem.operands.initial_states;
+  const TensorView& to = problem.operands.final_states;
+  const BlockPlace row = FindPlace(problem.sizes);
+  const bool is_empty = num_chunks == nullptr || num_chunks[row.idx] == 0;
+  const int64_t to_offset = row.idx * to.strides[0] + row.head_idx * to.strides[1];
+  const int64_t from_offset = row.idx * initial.strides[0] + row.head_idx * initial.strides[1];
+  VisitState(
+      problem.sizes.headdim, problem.sizes.dstate, [&](int64_t channel, int64_t n, int64_t idx) {
+        const int64_t to_element = to_offset + channel * to.strides[2] + n * to.strides[3];
+        if (!is_empty) {
+          numerics::StoreFloat(of_rows[CompactOffset(problem.sizes, row.idx, row.head_idx) + idx],
+                               to, to_element);
+        } else if (initial.present()) {
+          CopyElement(initial, from_offset + channel * initial.strides[2] + n * initial.strides[3],
+                      to, to_element);
+        } else {
+          numerics::StoreFloat(0.0f, to, to_element);
+        }
+      });
+}
+
+// The state after a slot is the one before the next slot of its row; that after the last, the
+// row's.
+__global__ void __launch_bounds__(kThreads)
+    StoreStatesOut(const ScanForwardProblem problem, const ChunkTable table,
+                   const SlotStates states) {
+  const TensorView& to = problem.operands.states_out;
+  const BlockPlace slot = FindPlace(problem.sizes);
+  const int64_t state_out_idx = table.state_out_idx[slot.idx];
+  if (state_out_idx < 0) return;
+  const int64_t row_idx = table.row_idx[slot.idx];
+  const bool is_last = slot.idx + 1 == table.first_slot[row_idx] + table.num_chunks[row_idx];
+  const float* from =
+      is_last ? states.of_rows + CompactOffset(problem.sizes, row_idx, slot.head_idx)
+              : states.of_slots + CompactOffset(problem.sizes, slot.idx + 1, slot.head_idx);
+  const int64_t offset = table.batch_idx[slot.idx] * to.strides[0] + state_out_idx * to.strides[1] +
+                         slot.head_idx * to.strides[2];
+  VisitState(
+      problem.sizes.headdim, problem.sizes.dstate, [&](int64_t channel, int64_t n, int64_t idx) {
+        numerics::StoreFloat(from[idx], to, offset + channel * to.strides[3] + n * to.strides[4]);
+      });
+}
+
+}  // namespace
+
+Status LoadInitialStates(const ScanForwardProblem& problem, const ChunkTable& table,
+                         const SlotStates& states, cudaStream_t stream) {
+  const int64_t num_blocks = problem.sizes.num_seqs * problem.sizes.nheads;
+  if (!problem.operands.initial_states.present() || num_blocks == 0) return Status();
+  LoadInitial<<<static_cast<unsigned>(num_blocks), kThreads, 0, stream>>>(problem, table,
+                                                                          states.of_slots);
+  return StatusOf(cudaGetLastError(), "LoadInitial");
+}
+
+Status StoreStates(const ScanForwardProblem& problem, int64_t num_slots, const ChunkTable& table,
+                   const SlotStates& states, cudaStream_t stream) {
+  const int64_t nheads = problem.sizes.nheads;
+  const int64_t num_row_blocks = problem.sizes.num_seqs * nheads;
+  if (problem.operands.final_states.present() && num_row_blocks > 0) {
+    StoreFinal<<<static_cast<unsigned>(num_row_blocks), kThreads, 0, stream>>>(
+        problem, table.num_chunks, states.of_rows);
+    TILESCAN_RETURN_IF_ERROR(StatusOf(cudaGetLastError(), "StoreFinal"));
+  }
+  if (problem.operands.states_out.present() && num_slots * nheads > 0) {
+    StoreStatesOut<<<static_cast<unsigned>(num_slots * nheads), kThreads, 0, stream>>>(
+        problem, table, states);
+    return StatusOf(cudaGetLastError(), "StoreStatesOut");
+  }
+  return Status();
+}
+
+Status PassEmptyRows(const ScanForwardProblem& problem, cudaStream_t stream) {
+  const int64_t num_blocks = problem.sizes.num_seqs * problem.sizes.nheads;
+  if (!problem.operands.final_states.present() || num_blocks == 0) return Status();
+  StoreFinal<<<static_cast<unsigned>(num_blocks), kThreads, 0, stream>>>(problem, nullptr, nullptr);
+  return StatusOf(cudaGetLastError(), "StoreFinal");
+}
+
+Status LoadStateKernels() {
+  cudaFuncAttributes attributes;
+  const auto load = [&](auto* kernel, const char* name) {
+    return StatusOf(cudaFuncGetAttributes(&attributes, kernel), name);
+  };
+  TILESCAN_RETURN_IF_ERROR(load(LoadInitial, "LoadInitial"));
+  TILESCAN_RETURN_IF_ERROR(load(StoreFinal, "StoreFinal"));
+  return load(StoreStatesOut, "StoreStatesOut");
+}
+
+}  // namespace tilescan::cuda

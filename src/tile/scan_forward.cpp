@@ -1,0 +1,123 @@
+// The scan in its three stages: what they take, its workspace, and its launches in order.
+#include <algorithm>
+#include <string>
+
+#include "cuda/scan_chunks.h"
+#include "cuda/scan_states.h"
+#include "tile/scan_forward.h"
+#include "tile/scan_stages.h"
+
+namespace tilescan::tile {
+namespace {
+
+constexpr int64_t kTileSize = kChunkTile;
+
+// A grid's programs, along its first dimension.
+constexpr double kMostPrograms = 2147483647.0;
+
+// Empty, or the operand that is float64.
+std::string ReasonAgainstFloat64(const ScanForwardOperands& o) {
+  for (const TensorView* view : {&o.x, &o.dt, &o.A, &o.B, &o.C, &o.D, &o.z, &o.dt_bias,
+                                 &o.initial_states, &o.out, &o.final_states, &o.states_out}) {
+    if (view->dtype == DType::kFloat64) {
+      return "an operand is float64, which only the reference backend computes";
+    }
+  }
+  return "";
+}
+
+// At least the programs of the stage that has most. In double: sizes may be as large as they like.
+double CountPrograms(const ScanForwardProblem& problem, int64_t chunk_size) {
+  constexpr int64_t kSmallestSide = 16;
+  const ScanSizes& sizes = problem.sizes;
+  const cuda::ChunkGrid grid = cuda::MakeChunkGrid(problem, chunk_size);
+  const auto as_double = [](int64_t value) { return static_cast<double>(value); };
+  const double channel_tiles = as_double(CeilDiv(sizes.headdim, kSmallestSide) + 1);
+  const double state_tiles = as_double(CeilDiv(sizes.dstate, kSmallestSide) + 1);
+  const double num_slots = as_double(cuda::NumSlots(problem, grid));
+  return as_double(sizes.nheads) * channel_tiles *
+         std::max(num_slots, as_double(sizes.num_seqs) * state_tiles);
+}
+
+bool HasTokens(const ScanForwardProblem& problem) {
+  return problem.sizes.seqlen > 0 && problem.sizes.num_seqs > 0;
+}
+
+StageBuffers Carve(const ScanForwardProblem& problem, const cuda::ChunkGrid& grid, Carver& carver) {
+  const ScanSizes& sizes = problem.sizes;
+  const ScanForwardOperands& operands = problem.operands;
+  StageBuffers buffers;
+  if (!HasTokens(problem)) return buffers;
+  const int64_t num_slots = cuda::NumSlots(problem, grid);
+  buffers.chunks = cuda::CarveChunkTable(problem, grid, carver);
+  buffers.runs = cuda::CarveRunCodes(problem, num_slots, kTileSize, carver);
+  const int64_t num_tokens = num_slots * sizes.nheads * kTileSize;
+  buffers.steps = carver.Take<float>(num_tokens);
+  buffers.a_high = carver.Take<float>(num_tokens);
+  buffers.a_low = carver.Take<float>(num_tokens);
+  buffers.state_weights = carver.Take<float>(num_tokens);
+  buffers.chunk_decay = carver.Take<float>(num_slots * sizes.nheads);
+  const int64_t num_state_rows = sizes.nheads * sizes.headdim;
+  buffers.entry_states = carver.Take<float>(num_slots * num_state_rows, sizes.dstate);
+  if (operands.final_states.present() || operands.states_out.present()) {
+    buffers.last_states = carver.Take<float>(sizes.num_seqs * num_state_rows, sizes.dstate);
+  }
+  return buffers;
+}
+
+}  // namespace
+
+std::string ReasonAgainstScan(const ScanForwardProblem& problem) {
+  const std::string reason = ReasonAgainstFloat64(problem.operands);
+  if (!reason.empty()) return reason;
+  if (CountPrograms(problem, kTileSize) > kMostPrograms) {
+    return "a grid has no room for a program a tile of each head, row and chunk";
+  }
+  return "";
+}
+
+int64_t ChooseChunkSize(const ScanForwardProblem& problem, int64_t requested) {
+  int64_t chunk_size = requested == 0 ? kTileSize : std::min(requested, kTileSize);
+  while (chunk_size < kTileSize && CountPrograms(problem, chunk_size) > kMostPrograms) {
+    chunk_size = std::min(2 * chunk_size, kTileSize);
+  }
+  return chunk_size;
+}
+
+size_t ScanWorkspaceBytes(const ScanForwardProblem& problem, int64_t chunk_size) {
+  Carver carver;
+  Carve(problem, cuda::MakeChunkGrid(problem, chunk_size), carver);
+  return carver.required_bytes();
+}
+
+Status PrepareScan(const ScanForwardProblem& problem) {
+  TILESCAN_RETURN_IF_ERROR(cuda::LoadChunkKernels());
+  TILESCAN_RETURN_IF_ERROR(cuda::LoadStateKernels());
+  const StageCall call{.problem = problem, .only_loads = true};
+  TILESCAN_RETURN_IF_ERROR(LaunchChunkCumsum(call));
+  TILESCAN_RETURN_IF_ERROR(LaunchPassState(call));
+  return LaunchComputeOut(call);
+}
+
+Status RunScan(const ScanForwardProblem& problem, const Launch& launch) {
+  const auto stream = static_cast<cudaStream_t>(launch.stream);
+  if (!HasTokens(problem)) return cuda::PassEmptyRows(problem, stream);
+  const cuda::ChunkGrid grid = cuda::MakeChunkGrid(problem, launch.schedule.chunk_size);
+  Carver carver(launch.workspace);
+  const StageCall call{.problem = problem,
+                       .num_slots = cuda::NumSlots(problem, grid),
+                       .buffers = Carve(problem, grid, carver),
+                       .stream = stream};
+  const StageBuffers& buffers = call.buffers;
+  const cuda::SlotStates states{buffers.entry_states, buffers.last_states};
+  TILESCAN_RETURN_IF_ERROR(cuda::WriteChunkTable(problem, grid, buffers.chunks, stream));
+  TILESCAN_RETURN_IF_ERROR(cuda::WriteRunCodes(problem, call.num_slots, kTileSize, buffers.chunks,
+                                               buffers.runs, stream));
+  TILESCAN_RETURN_IF_ERROR(LaunchChunkCumsum(call));
+  TILESCAN_RETURN_IF_ERROR(cuda::LoadInitialStates(problem, buffers.chunks, states, stream));
+  TILESCAN_RETURN_IF_ERROR(LaunchPassState(call));
+  TILESCAN_RETURN_IF_ERROR(LaunchComputeOut(call));
+  return cuda::StoreStates(problem, call.num_slots, buffers.chunks, states, stream);
+}
+
+}  // namespace tilescan::tile
