@@ -48,7 +48,7 @@ std::string ReasonAgainstOperands(const ScanForwardOperands& o) {
       return std::string(operand.name) + " is " + DTypeName(operand.view->dtype) +
              ", expected bfloat16";
     }
-    const std::string reason = ReasonAgainstTiles(operand.name, *operand.view);
+    std::string reason = ReasonAgainstTiles(operand.name, *operand.view);
     if (!reason.empty()) return reason;
   }
   const Named others[] = {{"dt", &o.dt},
@@ -66,7 +66,7 @@ std::string ReasonAgainstOperands(const ScanForwardOperands& o) {
 }  // namespace
 
 std::string ReasonAgainstScan(const ScanForwardProblem& problem) {
-  const std::string reason = ReasonAgainstSizes(problem.sizes);
+  std::string reason = ReasonAgainstSizes(problem.sizes);
   return reason.empty() ? ReasonAgainstOperands(problem.operands) : reason;
 }
 

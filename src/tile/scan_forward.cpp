@@ -68,7 +68,7 @@ StageBuffers Carve(const ScanForwardProblem& problem, const cuda::ChunkGrid& gri
 }  // namespace
 
 std::string ReasonAgainstScan(const ScanForwardProblem& problem) {
-  const std::string reason = ReasonAgainstFloat64(problem.operands);
+  std::string reason = ReasonAgainstFloat64(problem.operands);
   if (!reason.empty()) return reason;
   if (CountPrograms(problem, kTileSize) > kMostPrograms) {
     return "a grid has no room for a program a tile of each head, row and chunk";
