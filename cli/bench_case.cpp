@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "cli/buffer.h"
@@ -12,6 +13,7 @@
 #include "cli/library.h"
 #include "cli/plan_text.h"
 #include "cli/work.h"
+#include "testing/device_memory.h"
 #include "testing/timer.h"
 #include "testing/workload.h"
 
@@ -37,6 +39,9 @@ Contender MakeContender(const std::string& implementation, const ComputeOptions&
   Plan plan = MakePlan(*workload->Next(), compute.ToLibrary(chunk_size));
   Buffer workspace(tilescan_plan_workspace_bytes(plan.get()));
   nlohmann::ordered_json description = DescribePlan(plan);
+  if (testing::IsOnDevice(description.at("backend").get<std::string>().c_str())) {
+    throw Error("bench: times the CPU only; bench/gpu/gpu_bench.py times a GPU");
+  }
   testing::SamplePolicy policy;
   policy.num_threads = description.at("num_threads").get<int32_t>();
   return {
