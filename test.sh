@@ -122,6 +122,7 @@ say "Optimised build"
 # Code for GPUs is compiled, for Hopper, and cannot be run here: tools/gpu_check.sh.
 check "build release" build release -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITECTURES=90;90a" && {
   cpp_tests release
+  check "CUDA sources for other GPUs" tools/compile_for_gpus.sh
   tests package ctest --test-dir build/release -R '^package_' --no-tests=error --output-on-failure \
     --output-junit "$(pwd)/$RESULTS/package.xml"
   check "tilescan verify" build/release/tilescan verify
