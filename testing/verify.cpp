@@ -71,14 +71,13 @@ double MaxScaledLimit(const Target& target, double product_rounding, DType outpu
   return rounding + product_rounding + std::max(times_honest * computing, kFewOperations);
 }
 
-// The error, relative to magnitude, of rounding the operands of products, which GPUs do in a scan
-// of 16-bit operands: to tf32 (unit roundoff 2^-11) where a kernel takes everything, on the way to
-// out up to four operands of a term (B, C, and the state or the weighted C B^T, which were made
-// from x); else to bf16 (2^-9), up to two, as B and C are bf16 already.
+// The error, relative to magnitude, of rounding operands of products, as GPUs do in a scan of
+// 16-bit operands: general kernels to tf32 (2^-11), up to four on the way to out (B, C, and the
+// state or the weighted C B^T, made from x); others to bf16 (2^-9), up to two, as B and C are bf16
+// already.
 double ProductRounding(const Target& target, const ScanOperands& operands) {
-  const bool is_half = IsHalf(operands.x.dtype()) || IsHalf(operands.B.dtype());
-  if (!target.IsOnDevice() || !is_half) return 0.0;
-  return target.is_general ? 4 * 0x1p-11 : 2 * 0x1p-9;
+  if (!IsHalf(operands.x.dtype()) && !IsHalf(operands.B.dtype())) return 0.0;
+  return !target.IsOnDevice() ? 0.0 : target.is_general ? 4 * 0x1p-11 : 2 * 0x1p-9;
 }
 double ProductRounding(const Target&, const StateUpdateOperands&) { return 0.0; }
 

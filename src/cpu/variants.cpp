@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/check_indices.h"
+#include "core/float64.h"
 #include "cpu/kernels/scan_chunk.h"
 #include "cpu/kernels/state_step.h"
 #include "cpu/scan_forward.h"
@@ -25,42 +26,6 @@ std::string ReasonAgainstInstructionSet(const char* instruction_set, const Devic
   return std::string("this build has no ") + instruction_set;
 }
 
-std::string ReasonAgainstFloat64(std::initializer_list<std::pair<const char*, DType>> operands) {
-  for (const auto& [name, dtype] : operands) {
-    if (dtype == DType::kFloat64) {
-      return std::string(name) + " is float64, which only the reference backend computes";
-    }
-  }
-  return "";
-}
-
-std::string ReasonAgainst(const ScanForwardProblem& problem) {
-  const ScanForwardOperands& o = problem.operands;
-  return ReasonAgainstFloat64({{"x", o.x.dtype},
-                               {"dt", o.dt.dtype},
-                               {"A", o.A.dtype},
-                               {"B", o.B.dtype},
-                               {"D", o.D.dtype},
-                               {"dt_bias", o.dt_bias.dtype},
-                               {"initial_states", o.initial_states.dtype},
-                               {"final_states", o.final_states.dtype},
-                               {"states_out", o.states_out.dtype}});
-}
-
-std::string ReasonAgainst(const StateUpdateProblem& problem) {
-  const StateUpdateOperands& o = problem.operands;
-  return ReasonAgainstFloat64({{"state", o.state.dtype},
-                               {"x", o.x.dtype},
-                               {"dt", o.dt.dtype},
-                               {"A", o.A.dtype},
-                               {"B", o.B.dtype},
-                               {"C", o.C.dtype},
-                               {"D", o.D.dtype},
-                               {"z", o.z.dtype},
-                               {"dt_bias", o.dt_bias.dtype},
-                               {"out", o.out.dtype}});
-}
-
 // A row's functions have no context: the index of the instruction set is a template argument.
 template <size_t kIdx>
 struct ScanRowOf {
@@ -68,7 +33,7 @@ struct ScanRowOf {
 
   static std::string ReasonAgainst(const ScanForwardProblem& problem, const DeviceFacts& facts) {
     const std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
-    return reason.empty() ? cpu::ReasonAgainst(problem) : reason;
+    return reason.empty() ? ReasonAgainstFloat64(problem.operands.x) : reason;
   }
   // Vectors of the product loops per element: time falls with the width.
   static double Cost(const ScanForwardProblem&, const DeviceFacts&) {
@@ -103,7 +68,7 @@ struct StepRowOf {
 
   static std::string ReasonAgainst(const StateUpdateProblem& problem, const DeviceFacts& facts) {
     const std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
-    return reason.empty() ? cpu::ReasonAgainst(problem) : reason;
+    return reason.empty() ? ReasonAgainstFloat64(problem.operands.x) : reason;
   }
   static double Cost(const StateUpdateProblem&, const DeviceFacts&) {
     return 1.0 / static_cast<double>(Steps().shape(1, 1, 1, 1).padded_dstate);

@@ -2,6 +2,7 @@
 #include <array>
 #include <string>
 
+#include "core/float64.h"
 #include "cuda/state_update.h"
 #include "plan/variant.h"
 
@@ -13,13 +14,8 @@ constexpr const char* kBackend = "cuda";
 std::string ReasonAgainst(const StateUpdateProblem& problem, const DeviceFacts& facts) {
   const std::string& reason = facts.cuda().reason_against;
   if (!reason.empty()) return reason;
-  const StateUpdateOperands& o = problem.operands;
-  for (const TensorView* view : {&o.state, &o.x, &o.dt, &o.A, &o.B, &o.C, &o.D, &o.z, &o.dt_bias}) {
-    if (view->dtype == DType::kFloat64) {
-      return "an operand is float64, which only the reference backend computes";
-    }
-  }
-  return ReasonAgainstStateUpdate(problem);
+  std::string against_float64 = ReasonAgainstFloat64(problem.operands.x);
+  return against_float64.empty() ? ReasonAgainstStateUpdate(problem) : against_float64;
 }
 
 constexpr std::array kStateUpdateVariants = {

@@ -51,15 +51,6 @@ std::string ReasonAgainstOperands(const ScanForwardOperands& o) {
     std::string reason = ReasonAgainstTiles(operand.name, *operand.view);
     if (!reason.empty()) return reason;
   }
-  const Named others[] = {{"dt", &o.dt},
-                          {"A", &o.A},
-                          {"D", &o.D},
-                          {"dt_bias", &o.dt_bias},
-                          {"initial_states", &o.initial_states},
-                          {"final_states", &o.final_states}};
-  for (const Named& operand : others) {
-    if (operand.view->dtype == DType::kFloat64) return std::string(operand.name) + " is float64";
-  }
   return "";
 }
 

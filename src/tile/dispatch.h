@@ -1,4 +1,4 @@
-// Which instance of a general stage a problem takes.
+// Which instance of a stage a problem takes.
 #ifndef TILESCAN_TILE_DISPATCH_H_
 #define TILESCAN_TILE_DISPATCH_H_
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/float64.h"
 #include "cuda/scan_chunks.h"
 #include "cuda/scan_states.h"
 #include "tile/scan_forward.h"
@@ -14,17 +15,6 @@ constexpr int64_t kTileSize = kChunkTile;
 
 // A grid's programs, along its first dimension.
 constexpr double kMostPrograms = 2147483647.0;
-
-// Empty, or the operand that is float64.
-std::string ReasonAgainstFloat64(const ScanForwardOperands& o) {
-  for (const TensorView* view : {&o.x, &o.dt, &o.A, &o.B, &o.C, &o.D, &o.z, &o.dt_bias,
-                                 &o.initial_states, &o.out, &o.final_states, &o.states_out}) {
-    if (view->dtype == DType::kFloat64) {
-      return "an operand is float64, which only the reference backend computes";
-    }
-  }
-  return "";
-}
 
 // At least the programs of the stage that has most. In double: sizes may be as large as they like.
 double CountPrograms(const ScanForwardProblem& problem, int64_t chunk_size) {
@@ -68,7 +58,7 @@ StageBuffers Carve(const ScanForwardProblem& problem, const cuda::ChunkGrid& gri
 }  // namespace
 
 std::string ReasonAgainstScan(const ScanForwardProblem& problem) {
-  std::string reason = ReasonAgainstFloat64(problem.operands);
+  std::string reason = ReasonAgainstFloat64(problem.operands.x);
   if (!reason.empty()) return reason;
   if (CountPrograms(problem, kTileSize) > kMostPrograms) {
     return "a grid has no room for a program a tile of each head, row and chunk";

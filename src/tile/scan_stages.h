@@ -1,6 +1,5 @@
 // The stages of the scan's forward: what they pass to each other, and the functions that launch
-// them. Each enqueues one kernel, or none where there is nothing to do, and
-// returns its Status.
+// them. Each enqueues one kernel, or none where there is nothing to do, and returns its Status.
 #ifndef TILESCAN_TILE_SCAN_STAGES_H_
 #define TILESCAN_TILE_SCAN_STAGES_H_
 
