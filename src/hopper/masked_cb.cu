@@ -3,8 +3,9 @@
 //   CB_ij = C_i . B_j for j <= i, else 0
 //
 // B C (batch, seqlen, ngroups, dstate) in bf16, rows dense and aligned to 16 bytes; CB (batch,
-// ngroups, nchunks, 64, 64) in bf16. A block a chunk, 4 warps with 16 rows of CB each; both
-// operands wait in shared memory (34 KiB; 6 blocks on a multiprocessor). Bound by reading B and C.
+// ngroups, nchunks, 64, 64) in bf16. A block a chunk, 4 warps with 16 rows of CB each; up to 128
+// columns of both operands wait in shared memory (34 KiB; 6 blocks on a multiprocessor). Bound by
+// reading B and C.
 #include <cuda_bf16.h>
 #include <cuda_pipeline_primitives.h>
 
@@ -20,14 +21,11 @@
 namespace tilescan::hopper {
 namespace {
 
-constexpr int kDstate = kScanDstate;
 constexpr int kThreads = 128;
-constexpr int kWarpRows = 16;
 static_assert(kThreads / kWarpLanes * kWarpRows == kChunkSize);
 
 constexpr int kPieceElements = 16 / sizeof(__nv_bfloat16);  // of the 16 bytes moved at once
 // Rows are a piece longer than they need to be, so that 8 of them begin in different banks.
-constexpr int kOperandStride = kDstate + kPieceElements;
 constexpr int kCBStride = kChunkSize + kPieceElements;
 
 struct Operand {
@@ -47,18 +45,21 @@ struct Place {
   int32_t batch_idx, group_idx, first_token;
 };
 
-using OperandRows = __nv_bfloat16[kChunkSize][kOperandStride];
+template <int kColumns>
+using OperandRows = __nv_bfloat16[kChunkSize][kColumns + kPieceElements];
 
+template <int kColumns>
 struct alignas(16) Storage {
-  OperandRows B;
-  OperandRows C;
+  OperandRows<kColumns> B;
+  OperandRows<kColumns> C;
 };
 
-__device__ void LoadRows(const Operand& from, const Place& place, int32_t seqlen,
-                         OperandRows& rows) {
-  constexpr int kRowPieces = kDstate / kPieceElements;
-  const __nv_bfloat16* first =
-      from.data + place.batch_idx * from.batch_stride + place.group_idx * from.group_stride;
+template <int kColumns>
+__device__ void LoadRows(const Operand& from, const Place& place, int first_column, int32_t seqlen,
+                         __nv_bfloat16 (&rows)[kChunkSize][kColumns]) {
+  constexpr int kRowPieces = kColumns / kPieceElements - 1;
+  const __nv_bfloat16* first = from.data + place.batch_idx * from.batch_stride +
+                               place.group_idx * from.group_stride + first_column;
 #pragma unroll
   for (int idx = threadIdx.x; idx < kChunkSize * kRowPieces; idx += kThreads) {
     const int row = idx / kRowPieces;
@@ -73,9 +74,10 @@ __device__ void LoadRows(const Operand& from, const Place& place, int32_t seqlen
 // Sums of a warp's 16 rows, in 8 blocks of 8 columns. Those above the diagonal stay 0.
 using Sums = float[kChunkSize / 8][4];
 
-__device__ void Multiply(const Storage& storage, int warp, int lane, Sums& sums) {
+template <int kColumns>
+__device__ void AddProducts(const Storage<kColumns>& storage, int warp, int lane, Sums& sums) {
 #pragma unroll
-  for (int first = 0; first < kDstate; first += 16) {
+  for (int first = 0; first < kColumns; first += 16) {
     uint32_t C[4];
     ::cuda::ptx::ldmatrix_m8n8(::cuda::ptx::space_shared, C,
                                &storage.C[warp * kWarpRows + lane % 16][first + lane / 16 * 8]);
@@ -108,25 +110,29 @@ __device__ void RoundAndMask(const Sums& sums, int warp, int lane,
 }
 
 // Grid: (batch, ngroups, nchunks), flattened.
+template <int kDstate>
 __global__ void __launch_bounds__(kThreads) MaskedCBKernel(const MaskedCBParams params) {
-  __shared__ Storage storage;
+  constexpr int kColumns = kDstate < 128 ? kDstate : 128;
+  __shared__ Storage<kColumns> storage;
   const int warp = threadIdx.x / kWarpLanes;
   const int lane = threadIdx.x % kWarpLanes;
   const auto group = static_cast<int32_t>(blockIdx.x) / params.nchunks;
   const auto chunk_idx = static_cast<int32_t>(blockIdx.x) % params.nchunks;
   const Place place = {group / params.ngroups, group % params.ngroups, chunk_idx * kChunkSize};
-  LoadRows(params.C, place, params.seqlen, storage.C);
-  LoadRows(params.B, place, params.seqlen, storage.B);
-  __pipeline_commit();
   if (blockIdx.x == 0) {
     for (int idx = threadIdx.x; idx < params.num_words; idx += kThreads) params.words[idx] = 0;
   }
-  __pipeline_wait_prior(0);
-  __syncthreads();
-
   Sums sums = {};
-  Multiply(storage, warp, lane, sums);
-  __syncthreads();
+#pragma unroll
+  for (int first_column = 0; first_column < kDstate; first_column += kColumns) {
+    LoadRows(params.C, place, first_column, params.seqlen, storage.C);
+    LoadRows(params.B, place, first_column, params.seqlen, storage.B);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    AddProducts(storage, warp, lane, sums);
+    __syncthreads();
+  }
   // Where B was.
   auto& CB = *reinterpret_cast<__nv_bfloat16(*)[kChunkSize][kCBStride]>(&storage.B);
   static_assert(sizeof(CB) <= sizeof(storage.B));
@@ -140,6 +146,12 @@ __global__ void __launch_bounds__(kThreads) MaskedCBKernel(const MaskedCBParams 
   }
 }
 
+auto KernelFor(int64_t dstate) {
+  return dstate == 64    ? MaskedCBKernel<64>
+         : dstate == 128 ? MaskedCBKernel<128>
+                         : MaskedCBKernel<256>;
+}
+
 Operand OperandOf(const TensorView& view) {
   return {view.At<const __nv_bfloat16>(0), view.strides[0], view.strides[1], view.strides[2]};
 }
@@ -150,9 +162,9 @@ int64_t NumCBTiles(const ScanSizes& sizes) {
   return sizes.batch * sizes.ngroups * ((sizes.seqlen + kChunkSize - 1) / kChunkSize);
 }
 
-Status PrepareMaskedCB() {
+Status PrepareMaskedCB(const ScanSizes& sizes) {
   cudaFuncAttributes attributes;
-  return cuda::StatusOf(cudaFuncGetAttributes(&attributes, MaskedCBKernel), "masked CB");
+  return cuda::StatusOf(cudaFuncGetAttributes(&attributes, KernelFor(sizes.dstate)), "masked CB");
 }
 
 Status RunMaskedCB(const ScanForwardProblem& problem, uint16_t* CB, uint32_t* words,
@@ -167,7 +179,8 @@ Status RunMaskedCB(const ScanForwardProblem& problem, uint16_t* CB, uint32_t* wo
   params.nchunks = static_cast<int32_t>((sizes.seqlen + kChunkSize - 1) / kChunkSize);
   params.words = words;
   params.num_words = num_words;
-  MaskedCBKernel<<<static_cast<unsigned>(NumCBTiles(sizes)), kThreads, 0, stream>>>(params);
+  const auto kernel = KernelFor(sizes.dstate);
+  kernel<<<static_cast<unsigned>(NumCBTiles(sizes)), kThreads, 0, stream>>>(params);
   return cuda::StatusOf(cudaGetLastError(), "masked CB");
 }
 

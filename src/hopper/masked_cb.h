@@ -15,7 +15,8 @@ namespace tilescan::hopper {
 // The tiles of CB: batch * ngroups * nchunks.
 int64_t NumCBTiles(const ScanSizes& sizes);
 
-Status PrepareMaskedCB();
+// Loads the kernel for the dstate, one that ReasonAgainstScan() has nothing against.
+Status PrepareMaskedCB(const ScanSizes& sizes);
 
 // Writes CB (batch, ngroups, nchunks, 64, 64) in bf16, 0 above the diagonal and for tokens behind
 // seqlen. Sets words[0 ... num_words - 1] to 0 on the way.

@@ -79,12 +79,13 @@ __device__ __forceinline__ void InitRing(RingBarriers<kStages>& ring, int num_fi
 // By one thread, before the block's threads meet for the first time.
 template <typename Config>
 __device__ __forceinline__ void InitRings(ScanStorage<Config>& storage) {
-  constexpr int kAllHeadWarps = kBlockHeads * kWarpgroupWarps;
-  InitRing(storage.x_ring, 1, kAllHeadWarps);
-  InitRing(storage.group_ring, 1, kAllHeadWarps);
-  InitRing(storage.z_ring, 1, kAllHeadWarps);
-  for (int idx = 0; idx < kBlockHeads; ++idx) {
-    InitRing(storage.factor_ring[idx], 1, kWarpgroupWarps);
+  constexpr int kRowWarps = kRowWarpgroups * kWarpgroupWarps;
+  InitRing(storage.x_ring, 1, kRowWarps);
+  InitRing(storage.group_ring, 1, kRowWarps);
+  InitRing(storage.z_ring, 1, Config::kRowBlocks * kWarpgroupWarps);
+  InitRing(storage.share_ring, kWarpgroupWarps, kWarpgroupWarps);
+  for (int idx = 0; idx < Config::kRowBlocks; ++idx) {
+    InitRing(storage.factor_ring[idx], 1, Config::kStateParts * kWarpgroupWarps);
     InitRing(storage.out_ring[idx], kWarpgroupWarps, 1);
   }
   // So that TMA sees them too.

@@ -1,5 +1,5 @@
-// What a head's warpgroup does with a chunk, in each of three ways (ChunkBody says what u, v and r
-// are): the products, then out, which goes to shared memory.
+// What a row block's warpgroup does with a chunk, in each of three ways (ChunkBody says what u, v
+// and r are): the products, then out, which goes to shared memory.
 #ifndef TILESCAN_HOPPER_SCAN_BODIES_CUH_
 #define TILESCAN_HOPPER_SCAN_BODIES_CUH_
 
@@ -31,7 +31,7 @@ __device__ __forceinline__ void LoadOutFactors(const Chunk<Config>& chunk,
 // Until out's tile is free, and z's is there.
 template <typename Config>
 __device__ __forceinline__ void WaitForOutTile(const Chunk<Config>& chunk) {
-  WaitEmpty(chunk.storage.out_ring[chunk.at.head_idx], chunk.out_at);
+  WaitEmpty(chunk.storage.out_ring[chunk.at.block_idx], chunk.out_at);
   if constexpr (Config::kHasZ) WaitFull(chunk.storage.z_ring, chunk.z_at);
   __syncwarp();
 }
@@ -46,7 +46,7 @@ __device__ __forceinline__ void WriteOut(const Chunk<Config>& chunk, const Input
   for (int step = 0; step < kTokenSteps; ++step) {
     uint32_t z[4];
     if constexpr (Config::kHasZ) {
-      const Tile& tile = chunk.storage.z.tile[chunk.z_at.stage][chunk.at.head_idx];
+      const Tile& tile = chunk.storage.z.tile[chunk.z_at.stage][chunk.at.block_idx];
       ptx::LoadMatricesTransposed(
           z, ptx::SharedAddress(&tile) + MatrixOffset(chunk.at) + step * kStepAcrossBytes);
     }
@@ -69,7 +69,38 @@ __device__ __forceinline__ void WriteOut(const Chunk<Config>& chunk, const Input
   if constexpr (Config::kHasZ) ArriveOfWarp(chunk.storage.z_ring.empty[chunk.z_at.stage]);
   // So that TMA sees it.
   ::cuda::ptx::fence_proxy_async(::cuda::ptx::space_shared);
-  ArriveOfWarp(chunk.storage.out_ring[chunk.at.head_idx].full[chunk.out_at.stage]);
+  ArriveOfWarp(chunk.storage.out_ring[chunk.at.block_idx].full[chunk.out_at.stage]);
+}
+
+// Where dstate is in parts: the second's sums go to the first, which adds them to its own when
+// these are complete.
+template <typename Config>
+__device__ __forceinline__ void StoreShare(const Chunk<Config>& chunk, const OutSums<Config>& out) {
+  WaitEmpty(chunk.storage.share_ring, chunk.share_at);
+  __syncwarp();
+#pragma unroll
+  for (int idx = 0; idx < Config::kOutFloats; idx += 4) {
+    chunk.storage.share.sums[chunk.share_at.stage][idx / 4][chunk.at.thread] =
+        make_float4(out[idx], out[idx + 1], out[idx + 2], out[idx + 3]);
+  }
+  ArriveOfWarp(chunk.storage.share_ring.full[chunk.share_at.stage]);
+}
+
+template <typename Config>
+__device__ __forceinline__ void AddShare(const Chunk<Config>& chunk, OutSums<Config>& out) {
+  if constexpr (Config::kStateParts > 1) {
+    WaitFull(chunk.storage.share_ring, chunk.share_at);
+    __syncwarp();
+#pragma unroll
+    for (int idx = 0; idx < Config::kOutFloats; idx += 4) {
+      const float4 sums = chunk.storage.share.sums[chunk.share_at.stage][idx / 4][chunk.at.thread];
+      out[idx] += sums.x;
+      out[idx + 1] += sums.y;
+      out[idx + 2] += sums.z;
+      out[idx + 3] += sums.w;
+    }
+    ArriveOfWarp(chunk.storage.share_ring.empty[chunk.share_at.stage]);
+  }
 }
 
 // By 2^a of each token, for sums of 8 tokens. In two halves: what is 0 stays 0 where 2^a overflows.
@@ -97,9 +128,9 @@ __device__ __forceinline__ void RedoOut(const Chunk<Config>& chunk,
   NonfiniteTokens tokens = {};
   TakeNonfinite(input, finite, tokens);
   RedoSums(out, [&](int first_token, float(&sums)[4]) {
-    AddProductOfWarp(state, chunk.storage.C.tile[chunk.group_stage], first_token, sums);
+    AddProductOfWarp<false>(state, chunk.CTiles(), first_token, sums);
     if constexpr (kIsExact) DecaySums(chunk, first_token, sums);
-    AddProductOfWarp(finite, &weights, first_token, sums);
+    AddProductOfWarp<false>(finite, &weights, first_token, sums);
     SpreadNan(tokens, first_token, sums);
   });
 }
@@ -117,14 +148,14 @@ __device__ __forceinline__ void RedoHalves(const Chunk<Config>& chunk,
   TakeNonfinite(first_scaled, first_finite, tokens);
   TakeNonfinite(scaled, finite, tokens);
   RedoSums(out, [&](int first_token, float(&sums)[4]) {
-    AddProductOfWarp(state, chunk.storage.C.tile[chunk.group_stage], first_token, sums);
+    AddProductOfWarp<false>(state, chunk.CTiles(), first_token, sums);
     if (first_token < kHalfRows) {
-      AddProductOfWarp(first_finite, &chunk.CBTile(), first_token, sums);
+      AddProductOfWarp<false>(first_finite, &chunk.CBTile(), first_token, sums);
     }
     SpreadNan(tokens, first_token, sums);
   });
   RedoSums(second_half, [&](int first_token, float(&sums)[4]) {
-    AddProductOfWarp(finite, &chunk.CBTile(), kHalfRows + first_token, sums);
+    AddProductOfWarp<false>(finite, &chunk.CBTile(), kHalfRows + first_token, sums);
   });
 }
 
@@ -151,6 +182,7 @@ __device__ __forceinline__ void ComputeInOneFrame(const Chunk<Config>& chunk,
   ptx::WgmmaWaitGroup<1>();
   ptx::PinRegisters(out);
   if (AnyNan(out)) RedoOut<Config, false>(chunk, rounded, scaled, chunk.CBTile(), out);
+  AddShare(chunk, out);
   WriteOut(chunk, x, factors, [&](int idx) { return out[idx]; });
 }
 
@@ -196,6 +228,7 @@ __device__ __forceinline__ void ComputeInTwoFrames(const Chunk<Config>& chunk,
   if (AnyNan(out) || AnyNan(second_half)) {
     RedoHalves<Config>(chunk, rounded, first_scaled, scaled, out, second_half);
   }
+  AddShare(chunk, out);
   OutFactors factors[kTokenSteps];
   LoadOutFactors(chunk, factors);
   WriteOut(chunk, x, factors, [&](int idx) {
@@ -205,8 +238,19 @@ __device__ __forceinline__ void ComputeInTwoFrames(const Chunk<Config>& chunk,
   });
 }
 
-// CB_ij 2^(a_i - a_j) dt_j for j <= i, else 0 whatever the exponent would be; to out's tile. Each
-// thread has half a row.
+// CB_ij 2^(a_i - a_j) dt_j for j <= i, else 0 whatever the exponent would be, of two neighbours in
+// a row.
+__device__ __forceinline__ uint32_t DecayPair(const ChunkFactors& factors, float row_exponent,
+                                              int row, int column, uint32_t pair) {
+  const float2 exponent = *reinterpret_cast<const float2*>(&factors.exponent[column]);
+  const float2 dt = *reinterpret_cast<const float2*>(&factors.dt[column]);
+  const float first_weight = ptx::Exp2(row_exponent - exponent.x) * dt.x;
+  const float second_weight = ptx::Exp2(row_exponent - exponent.y) * dt.y;
+  return ptx::RoundPair(column <= row ? ptx::FirstOf(pair) * first_weight : 0.0f,
+                        column < row ? ptx::SecondOf(pair) * second_weight : 0.0f);
+}
+
+// CB with decays to out's tile. Each thread has half a row.
 template <typename Config>
 __device__ __forceinline__ void WriteDecayedCB(const Chunk<Config>& chunk) {
   const int row = chunk.at.thread / 2;
@@ -223,12 +267,7 @@ __device__ __forceinline__ void WriteDecayedCB(const Chunk<Config>& chunk) {
 #pragma unroll
     for (int idx = 0; idx < 4; ++idx) {
       const int column = first_column + first + 2 * idx;
-      const float2 exponent = *reinterpret_cast<const float2*>(&chunk.factors.exponent[column]);
-      const float2 dt = *reinterpret_cast<const float2*>(&chunk.factors.dt[column]);
-      const float first_weight = ptx::Exp2(row_exponent - exponent.x) * dt.x;
-      const float second_weight = ptx::Exp2(row_exponent - exponent.y) * dt.y;
-      pairs[idx] = ptx::RoundPair(column <= row ? ptx::FirstOf(pairs[idx]) * first_weight : 0.0f,
-                                  column < row ? ptx::SecondOf(pairs[idx]) * second_weight : 0.0f);
+      pairs[idx] = DecayPair(chunk.factors, row_exponent, row, column, pairs[idx]);
     }
     *reinterpret_cast<uint4*>(to + offset) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
   }
@@ -245,12 +284,21 @@ __device__ __forceinline__ void DecayOut(const Chunk<Config>& chunk, OutSums<Con
   }
 }
 
+// Out that has the decays in it.
+template <typename Config>
+__device__ __forceinline__ void WriteUnscaled(const Chunk<Config>& chunk, const InputFragments& x,
+                                              const OutSums<Config>& out) {
+  constexpr OutFactors kOne = {{1.0f, 1.0f, 1.0f, 1.0f}};
+  const OutFactors factors[kTokenSteps] = {kOne, kOne, kOne, kOne};
+  WriteOut(chunk, x, factors, [&](int idx) { return out[idx]; });
+}
+
 // The formula as it stands. The state is in no frame, before and after.
 template <typename Config>
 __device__ __forceinline__ void ComputeExactly(const Chunk<Config>& chunk, const InputFragments& x,
                                                const InputFragments& scaled,
                                                StateSums<Config>& state) {
-  const int barrier_idx = 1 + chunk.at.head_idx;
+  const int barrier_idx = 1 + chunk.at.block_idx;
   StateFragments<Config> rounded;
   RoundState<Config>(state, rounded);
   WaitForOutTile(chunk);
@@ -276,11 +324,32 @@ __device__ __forceinline__ void ComputeExactly(const Chunk<Config>& chunk, const
   ptx::WgmmaWaitGroup<1>();
   ptx::PinRegisters(out);
   if (AnyNan(out)) RedoOut<Config, true>(chunk, rounded, x, chunk.Out(), out);
+  AddShare(chunk, out);
   // All warps have read the tile that out is written to now.
   ptx::SyncNamedBarrier(barrier_idx, kWarpgroupThreads);
-  constexpr OutFactors kOne = {{1.0f, 1.0f, 1.0f, 1.0f}};
-  const OutFactors factors[kTokenSteps] = {kOne, kOne, kOne, kOne};
-  WriteOut(chunk, x, factors, [&](int idx) { return out[idx]; });
+  WriteUnscaled(chunk, x, out);
+}
+
+// The second part of dstate, in all three ways: its share of out, as the first part adds it there.
+template <typename Config>
+__device__ __forceinline__ void ComputeShare(const Chunk<Config>& chunk, ChunkBody body,
+                                             const InputFragments& scaled,
+                                             StateSums<Config>& state) {
+  if (body == ChunkBody::kSplitHalves) Scale<Config>(state, chunk.frame.scale);
+  StateFragments<Config> rounded;
+  RoundState<Config>(state, rounded);
+  if (body >= ChunkBody::kSplitHalves) Scale<Config>(state, chunk.frame.scale_again);
+  if (body == ChunkBody::kExact) Scale<Config>(state, chunk.frame.scale_again);
+  OutSums<Config> out;
+  ptx::WgmmaFence();
+  MultiplyStateByC<Config>(chunk, rounded, out);
+  ptx::WgmmaCommitGroup();
+  AddInputToState<Config>(scaled, chunk.B(), state);
+  ptx::WgmmaCommitGroup();
+  ptx::WgmmaWaitGroup<1>();
+  ptx::PinRegisters(out);
+  if (body == ChunkBody::kExact) DecayOut<Config>(chunk, out);
+  StoreShare(chunk, out);
 }
 
 }  // namespace tilescan::hopper

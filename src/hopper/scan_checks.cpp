@@ -19,18 +19,17 @@ struct Named {
 };
 
 std::string ReasonAgainstSizes(const ScanSizes& sizes) {
-  if (sizes.headdim != kScanHeaddim) {
-    return "headdim is " + std::to_string(sizes.headdim) + ", expected " +
-           std::to_string(kScanHeaddim);
+  if (sizes.headdim < kLeastHeaddim || sizes.headdim % kWarpRows != 0) {
+    return "headdim is " + std::to_string(sizes.headdim) + ", expected a multiple of " +
+           std::to_string(kWarpRows) + " from " + std::to_string(kLeastHeaddim) + " on";
   }
-  if (sizes.dstate != kScanDstate) {
-    return "dstate is " + std::to_string(sizes.dstate) + ", expected " +
-           std::to_string(kScanDstate);
+  if (sizes.dstate != 64 && sizes.dstate != 128 && sizes.dstate != 256) {
+    return "dstate is " + std::to_string(sizes.dstate) + ", expected 64, 128 or 256";
   }
   if (sizes.batch == 0 || sizes.seqlen == 0 || sizes.nheads == 0) return "there is nothing to scan";
   if (sizes.seqlen > kMostTokens || NumCBTiles(sizes) > kMostTokens / kTileRows ||
-      sizes.batch * sizes.nheads > kMostTokens) {
-    return "there are more than 2^30 tokens, or heads of all rows";
+      sizes.batch * sizes.nheads > kMostTokens / sizes.headdim) {
+    return "there are more than 2^30 tokens, or channels of all heads";
   }
   return "";
 }
@@ -54,11 +53,25 @@ std::string ReasonAgainstOperands(const ScanForwardOperands& o) {
   return "";
 }
 
+// Heads of another size than a row block's are taken apart, or together, as if they were one.
+std::string ReasonAgainstHeads(const ScanSizes& sizes, const ScanForwardOperands& o) {
+  if (sizes.headdim == kBlockRows || sizes.nheads == 1) return "";
+  const Named operands[] = {{"x", &o.x}, {"z", &o.z}, {"out", &o.out}};
+  for (const Named& operand : operands) {
+    if (!operand.view->present() || operand.view->strides[2] == sizes.headdim) continue;
+    return std::string(operand.name) + "'s heads have stride " +
+           std::to_string(operand.view->strides[2]) + ", expected headdim, " +
+           std::to_string(sizes.headdim);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string ReasonAgainstScan(const ScanForwardProblem& problem) {
   std::string reason = ReasonAgainstSizes(problem.sizes);
-  return reason.empty() ? ReasonAgainstOperands(problem.operands) : reason;
+  if (reason.empty()) reason = ReasonAgainstOperands(problem.operands);
+  return reason.empty() ? ReasonAgainstHeads(problem.sizes, problem.operands) : reason;
 }
 
 }  // namespace tilescan::hopper

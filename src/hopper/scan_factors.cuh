@@ -1,4 +1,4 @@
-// The factor warps: one for each of the block's heads makes dt into the factors that its
+// The factor warps: one for each row block makes dt of its heads into the factors that its
 // warpgroup scales x, out and the state with (ChunkBody says what they are), some chunks ahead.
 // All exponents here are of 2: A is multiplied by log2(e) once.
 #ifndef TILESCAN_HOPPER_SCAN_FACTORS_CUH_
@@ -32,13 +32,6 @@ inline constexpr float kLeastScaleExponent = -120.0f;
 // take digits from the sums.
 inline constexpr float kTotalDecay = -256.0f;
 
-// Chunks that a factor warp works on at once, to have something to do in the latencies.
-inline constexpr int kGroupChunks = 4;
-inline constexpr int kChunkRows = kChunkSize / kWarpLanes;
-// A lane holds the tokens 32 row + lane of the group, for each row.
-inline constexpr int kGroupRows = kGroupChunks * kChunkRows;
-inline constexpr int kGroupTokens = kGroupChunks * kChunkSize;
-
 // What a head's steps are made of.
 struct HeadSteps {
   const std::byte* dt;
@@ -62,12 +55,13 @@ __device__ __forceinline__ HeadSteps StepsOfHead(const ScanParams& params, int32
 }
 
 // The bits of a group's dt; nothing is done with them yet, so that they may come late.
+template <int kRows>
 __device__ __forceinline__ void LoadDt(const HeadSteps& steps, int32_t first_token, int32_t seqlen,
-                                       uint32_t (&bits)[kGroupRows]) {
+                                       uint32_t (&bits)[kRows]) {
   const int32_t lane_token = first_token + static_cast<int32_t>(threadIdx.x % kWarpLanes);
   const bool is_float32 = steps.dtype == DType::kFloat32;
 #pragma unroll
-  for (int row = 0; row < kGroupRows; ++row) {
+  for (int row = 0; row < kRows; ++row) {
     const int32_t token = lane_token + row * kWarpLanes;
     const std::byte* address = steps.dt + token * steps.token_bytes;
     bits[row] = 0;
@@ -109,37 +103,40 @@ __device__ __forceinline__ float ProcessDt(float dt, float dt_bias,
   return value;
 }
 
+template <int kRows>
 struct GroupSteps {
-  float dt[kGroupRows];        // processed; 0 behind seqlen
-  float exponent[kGroupRows];  // a: cumulative dt A, from each chunk's start
+  float dt[kRows];        // processed; 0 behind seqlen
+  float exponent[kRows];  // a: cumulative dt A, from each chunk's start
   // Of each chunk, one bit: no exponent is NaN, or above the one before it.
   uint32_t decaying_chunks;
 };
 
 // The exponents of single tokens, summed up along each chunk.
-__device__ __forceinline__ void SumExponents(float (&exponent)[kGroupRows]) {
+template <int kRows>
+__device__ __forceinline__ void SumExponents(float (&exponent)[kRows]) {
   const int lane = threadIdx.x % kWarpLanes;
 #pragma unroll
   for (int distance = 1; distance < kWarpLanes; distance *= 2) {
 #pragma unroll
-    for (int row = 0; row < kGroupRows; ++row) {
+    for (int row = 0; row < kRows; ++row) {
       const float before = __shfl_up_sync(kAllLanes, exponent[row], distance);
       if (lane >= distance) exponent[row] += before;
     }
   }
   static_assert(kChunkRows == 2);
 #pragma unroll
-  for (int row = 0; row < kGroupRows; row += kChunkRows) {
+  for (int row = 0; row < kRows; row += kChunkRows) {
     exponent[row + 1] += __shfl_sync(kAllLanes, exponent[row], kWarpLanes - 1);
   }
 }
 
+template <int kRows>
 __device__ __forceinline__ void MakeSteps(const HeadSteps& head, const numerics::DtOptions& options,
-                                          const uint32_t (&bits)[kGroupRows], int32_t first_token,
-                                          int32_t seqlen, GroupSteps& steps) {
+                                          const uint32_t (&bits)[kRows], int32_t first_token,
+                                          int32_t seqlen, GroupSteps<kRows>& steps) {
   const int32_t lane_token = first_token + static_cast<int32_t>(threadIdx.x % kWarpLanes);
 #pragma unroll
-  for (int row = 0; row < kGroupRows; ++row) {
+  for (int row = 0; row < kRows; ++row) {
     const bool exists = lane_token + row * kWarpLanes < seqlen;
     const float dt = ProcessDt(DtOfBits(bits[row], head.dtype), head.dt_bias, options);
     steps.dt[row] = exists ? dt : 0.0f;
@@ -147,7 +144,7 @@ __device__ __forceinline__ void MakeSteps(const HeadSteps& head, const numerics:
   }
   steps.decaying_chunks = 0;
 #pragma unroll
-  for (int chunk = 0; chunk < kGroupChunks; ++chunk) {
+  for (int chunk = 0; chunk < kRows / kChunkRows; ++chunk) {
     float& first = steps.exponent[chunk * kChunkRows];
     float& second = steps.exponent[chunk * kChunkRows + 1];
     if (!__all_sync(kAllLanes, first <= 0.0f && second <= 0.0f)) continue;
@@ -166,25 +163,36 @@ struct FrameChoice {
   float next_frame;        // of the new state
 };
 
-// frame: of the state before the chunk. half_exponent and exponent: a of the token in the middle
-// and of the last.
+// What a head's chunk is like: the frame of the state before it, a of the token in the middle and
+// of the last, and whether no a is NaN or above the one before it.
+struct ChunkDecay {
+  float frame;
+  float half_exponent;
+  float exponent;
+  bool is_decaying;
+};
+
+// least: kSplitHalves or kExact where another head of the row block has to have that. Where one can
+// do with one frame, halves fit too.
 template <bool kMakesOut>
-__device__ __forceinline__ FrameChoice ChooseFrame(float frame, float half_exponent, float exponent,
-                                                   bool is_decaying) {
+__device__ __forceinline__ FrameChoice ChooseFrame(const ChunkDecay& decay,
+                                                   ChunkBody least = ChunkBody::kKeepFrame) {
+  const auto [frame, half_exponent, exponent, is_decaying] = decay;
   FrameChoice choice = {{1.0f, 1.0f, ChunkBody::kKeepFrame, 1.0f}, frame, frame, 0.0f};
   ChunkFrame& chunk = choice.chunk;
   constexpr float kMostDecay = -2 * kMostExponent;
   const bool halves_fit = half_exponent >= kMostDecay && exponent - half_exponent >= kMostDecay;
-  if (is_decaying && frame - exponent <= kUsualExponent) {
+  const bool takes_one_frame = is_decaying && least < ChunkBody::kSplitHalves;
+  if (takes_one_frame && frame - exponent <= kUsualExponent) {
     // The factors of x grow from 2^frame on.
-  } else if (is_decaying && exponent >= kMostDecay) {
+  } else if (takes_one_frame && exponent >= kMostDecay) {
     choice.frame = fminf(-kUsualExponent, 0.5f * exponent);
     const float difference = choice.frame - frame;
     const bool is_far = difference < kLeastScaleExponent;
     chunk.body = is_far ? ChunkBody::kRescaleTwice : ChunkBody::kRescale;
     chunk.scale = ptx::Exp2(is_far ? 0.5f * difference : difference);
     chunk.scale_again = chunk.scale;
-  } else if (kMakesOut && is_decaying && halves_fit) {
+  } else if (kMakesOut && is_decaying && least < ChunkBody::kExact && halves_fit) {
     chunk.body = ChunkBody::kSplitHalves;
     choice.first_half_frame = 0.5f * half_exponent;
     choice.frame = 0.5f * (half_exponent + exponent);
@@ -240,45 +248,89 @@ __device__ __forceinline__ void WriteFactors(const FrameChoice& choice, const fl
   if (lane == 0) factors.frame = choice.chunk;
 }
 
+// The heads of a row block on the way through a piece.
+template <typename Config>
+struct HeadsOnTheWay {
+  HeadSteps head[Config::kRowHeads];
+  uint32_t bits[Config::kRowHeads][Config::kGroupRows];  // of the next group's dt
+  float frame[Config::kRowHeads] = {};
+  float exponent[Config::kRowHeads] = {};  // over the piece
+};
+
+// chunk: of the group.
+template <typename Config>
+__device__ __forceinline__ void MakeChunkFactors(
+    const GroupSteps<Config::kGroupRows> (&steps)[Config::kRowHeads], int chunk,
+    HeadsOnTheWay<Config>& heads, ChunkFactors (&factors)[Config::kRowHeads]) {
+  constexpr int kHeads = Config::kRowHeads;
+  ChunkDecay decay[kHeads];
+  auto least = ChunkBody::kKeepFrame;
+#pragma unroll
+  for (int idx = 0; idx < kHeads; ++idx) {
+    const float* exponent = steps[idx].exponent + chunk * kChunkRows;
+    decay[idx] = {heads.frame[idx], __shfl_sync(kAllLanes, exponent[0], kWarpLanes - 1),
+                  __shfl_sync(kAllLanes, exponent[1], kWarpLanes - 1),
+                  (steps[idx].decaying_chunks >> chunk & 1u) != 0};
+    // States alone are made by the same products in any case.
+    if constexpr (kHeads == 1 || !Config::kMakesOut) continue;
+    const FrameChoice own = ChooseFrame<Config::kMakesOut>(decay[idx]);
+    if (own.chunk.body > least) least = own.chunk.body;
+  }
+#pragma unroll
+  for (int idx = 0; idx < kHeads; ++idx) {
+    const FrameChoice choice = ChooseFrame<Config::kMakesOut>(decay[idx], least);
+    heads.frame[idx] = choice.next_frame;
+    heads.exponent[idx] += decay[idx].exponent;
+    WriteFactors<Config::kMakesOut>(choice, steps[idx].dt + chunk * kChunkRows,
+                                    steps[idx].exponent + chunk * kChunkRows, factors[idx]);
+  }
+}
+
 template <typename Config>
 __device__ __forceinline__ void MakeFactors(const ScanParams& params, ScanStorage<Config>& storage,
-                                            int head_idx) {
-  RingBarriers<Config::kFactorStages>& ring = storage.factor_ring[head_idx];
+                                            int block_idx) {
+  constexpr int kHeads = Config::kRowHeads;
+  constexpr int kGroupChunks = Config::kGroupChunks;
+  RingBarriers<Config::kFactorStages>& ring = storage.factor_ring[block_idx];
   RingCursor<Config::kFactorStages> at;
   ForEachPiece<Config>(params, [&](const Piece& piece) {
-    const BlockHeads heads = HeadsOfTask(params, piece.task_idx);
-    const HeadSteps head = StepsOfHead(params, heads.batch_idx, heads.Head(head_idx));
-    float frame = 0.0f;
-    float piece_exponent = 0.0f;
-    uint32_t bits[kGroupRows];
-    LoadDt(head, piece.first_chunk * kChunkSize, params.seqlen, bits);
+    const TaskRows rows = RowsOfTask<Config>(params, piece.task_idx);
+    const int32_t first_head = rows.Block(block_idx) * kBlockRows / params.headdim;
+    HeadsOnTheWay<Config> heads;
+#pragma unroll
+    for (int idx = 0; idx < kHeads; ++idx) {
+      heads.head[idx] =
+          StepsOfHead(params, rows.batch_idx, HeadOfGroup(params, rows, first_head + idx));
+      LoadDt(heads.head[idx], piece.first_chunk * kChunkSize, params.seqlen, heads.bits[idx]);
+    }
 #pragma unroll 1
     for (int32_t first = piece.first_chunk; first < piece.end_chunk; first += kGroupChunks) {
       const int32_t first_token = first * kChunkSize;
-      GroupSteps steps;
-      MakeSteps(head, params.dt_options, bits, first_token, params.seqlen, steps);
-      if (first + kGroupChunks < piece.end_chunk) {
-        LoadDt(head, first_token + kGroupTokens, params.seqlen, bits);
+      GroupSteps<Config::kGroupRows> steps[kHeads];
+#pragma unroll
+      for (int idx = 0; idx < kHeads; ++idx) {
+        MakeSteps(heads.head[idx], params.dt_options, heads.bits[idx], first_token, params.seqlen,
+                  steps[idx]);
+        if (first + kGroupChunks < piece.end_chunk) {
+          LoadDt(heads.head[idx], first_token + kGroupChunks * kChunkSize, params.seqlen,
+                 heads.bits[idx]);
+        }
       }
 #pragma unroll
       for (int chunk = 0; chunk < kGroupChunks; ++chunk) {
         if (first + chunk >= piece.end_chunk) break;
-        const float* exponent = steps.exponent + chunk * kChunkRows;
-        const float half_exponent = __shfl_sync(kAllLanes, exponent[0], kWarpLanes - 1);
-        const float chunk_exponent = __shfl_sync(kAllLanes, exponent[1], kWarpLanes - 1);
-        const FrameChoice choice = ChooseFrame<Config::kMakesOut>(
-            frame, half_exponent, chunk_exponent, steps.decaying_chunks >> chunk & 1u);
-        frame = choice.next_frame;
-        piece_exponent += chunk_exponent;
         WaitEmpty(ring, at);
-        WriteFactors<Config::kMakesOut>(choice, steps.dt + chunk * kChunkRows, exponent,
-                                        storage.factors[head_idx][at.stage]);
+        MakeChunkFactors<Config>(steps, chunk, heads, storage.factors[block_idx][at.stage]);
         ArriveOfWarp(ring.full[at.stage]);
         at.Advance();
       }
     }
     if (!Config::kMakesOut && threadIdx.x % kWarpLanes == 0) {
-      params.slot_decays[piece.state_out * kBlockHeads + head_idx] = ptx::Exp2(piece_exponent);
+#pragma unroll
+      for (int idx = 0; idx < kHeads; ++idx) {
+        const int32_t slot_block = piece.state_out * Config::kRowBlocks + block_idx;
+        params.slot_decays[slot_block * kHeads + idx] = ptx::Exp2(heads.exponent[idx]);
+      }
     }
   });
 }

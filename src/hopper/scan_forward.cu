@@ -1,27 +1,53 @@
-// Launches the streaming scan: CB of all chunks, then, where the plan asks for it, the states
-// between pieces, then out and the final states.
+// Plans a streaming scan, describes its operands to the kernels, and enqueues them.
 #include "hopper/scan_forward.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "core/workspace.h"
-#include "cuda/error.h"
 #include "hopper/masked_cb.h"
-#include "hopper/scan_kernel.cuh"
+#include "hopper/scan_kernels.h"
 #include "hopper/tensor_maps.h"
 
 namespace tilescan::hopper {
 namespace {
 
-using OutConfig = ScanConfig<kScanHeaddim, kScanDstate, false, ScanPass::kOut>;
-using GatedOutConfig = ScanConfig<kScanHeaddim, kScanDstate, true, ScanPass::kOut>;
-using StatesConfig = ScanConfig<kScanHeaddim, kScanDstate, false, ScanPass::kStates>;
+// The kernels for a problem's size.
+struct KernelsOfSize {
+  int64_t dstate;
+  int32_t row_heads;
+  Status (*prepare)(bool has_z);
+  Status (*enqueue)(const ScanParams& params, bool has_z, cudaStream_t stream);
+};
+
+template <int kDstate, int kRowHeads>
+constexpr KernelsOfSize kKernels = {kDstate, kRowHeads, ScanKernels<kDstate, kRowHeads>::Prepare,
+                                    ScanKernels<kDstate, kRowHeads>::Enqueue};
+
+constexpr KernelsOfSize kSizes[] = {kKernels<64, 1>,  kKernels<64, 2>,  kKernels<128, 1>,
+                                    kKernels<128, 2>, kKernels<256, 1>, kKernels<256, 2>};
+
+// Heads that a row block has rows of, at most.
+int32_t NumRowHeads(const ScanSizes& sizes) { return sizes.headdim % kBlockRows == 0 ? 1 : 2; }
+
+const KernelsOfSize& KernelsFor(const ScanSizes& sizes) {
+  return *std::find_if(std::begin(kSizes), std::end(kSizes), [&](const KernelsOfSize& kernels) {
+    return kernels.dstate == sizes.dstate && kernels.row_heads == NumRowHeads(sizes);
+  });
+}
+
+// Row blocks of a task.
+int32_t NumTaskBlocks(const ScanSizes& sizes) {
+  return kRowWarpgroups / NumStateParts(sizes.dstate);
+}
 
 ScanPlan PlanOf(const ScanSizes& sizes, int num_multiprocessors) {
-  const int64_t group_heads = sizes.nheads / sizes.ngroups;
-  const int64_t group_blocks = (group_heads + kBlockHeads - 1) / kBlockHeads;
+  const int64_t group_blocks = NumRowBlocks(sizes.nheads / sizes.ngroups, sizes.headdim);
+  const int64_t task_blocks = NumTaskBlocks(sizes);
+  const int64_t group_tasks = (group_blocks + task_blocks - 1) / task_blocks;
   const int64_t nchunks = (sizes.seqlen + kChunkSize - 1) / kChunkSize;
-  return PlanScan(static_cast<int32_t>(sizes.batch * sizes.ngroups * group_blocks),
+  return PlanScan(static_cast<int32_t>(sizes.batch * sizes.ngroups * group_tasks),
                   static_cast<int32_t>(nchunks), num_multiprocessors);
 }
 
@@ -32,28 +58,43 @@ struct Buffers {
   uint32_t* slot_flags = nullptr;
 };
 
-int32_t NumSlotHeads(const ScanPlan& plan) { return plan.num_slots() * kBlockHeads; }
+int32_t NumSlotFlags(const ScanPlan& plan) { return plan.num_slots() * kRowWarpgroups; }
 
 Buffers CarveBuffers(const ScanSizes& sizes, const ScanPlan& plan, Carver& carver) {
   Buffers buffers;
   buffers.CB = carver.Take<uint16_t>(NumCBTiles(sizes), kChunkSize * kChunkSize);
-  buffers.slot_states = carver.Take<float>(NumSlotHeads(plan), kScanHeaddim * kScanDstate);
-  buffers.slot_decays = carver.Take<float>(NumSlotHeads(plan));
-  buffers.slot_flags = carver.Take<uint32_t>(NumSlotHeads(plan));
+  const int64_t num_blocks = int64_t{plan.num_slots()} * NumTaskBlocks(sizes);
+  buffers.slot_states = carver.Take<float>(num_blocks, kBlockRows * sizes.dstate);
+  buffers.slot_decays = carver.Take<float>(num_blocks, NumRowHeads(sizes));
+  buffers.slot_flags = carver.Take<uint32_t>(NumSlotFlags(plan));
   return buffers;
+}
+
+// x, z or out with its rows as dimensions (ScanTensorMaps): (batch, seqlen, row blocks, 64), or
+// (batch, seqlen, ngroups, rows of a group).
+TensorView RowsOf(const TensorView& view, const ScanSizes& sizes) {
+  if (sizes.headdim == kBlockRows) return view;
+  TensorView rows = view;
+  const int64_t num_rows = sizes.nheads * sizes.headdim;
+  rows.shape[3] = NumRowHeads(sizes) == 1 ? kBlockRows : num_rows / sizes.ngroups;
+  rows.shape[2] = num_rows / rows.shape[3];
+  rows.strides[2] = rows.shape[3];
+  return rows;
 }
 
 Status MapOperands(const ScanForwardProblem& problem, const Buffers& buffers,
                    ScanTensorMaps* maps) {
   const ScanForwardOperands& operands = problem.operands;
-  TILESCAN_RETURN_IF_ERROR(MapTiles("x", operands.x, kBlockHeads, &maps->x));
+  const ScanSizes& sizes = problem.sizes;
+  const int32_t copy_blocks = NumRowHeads(sizes) == 1 ? NumTaskBlocks(sizes) : 1;
+  TILESCAN_RETURN_IF_ERROR(MapTiles("x", RowsOf(operands.x, sizes), copy_blocks, &maps->x));
   TILESCAN_RETURN_IF_ERROR(MapTiles("B", operands.B, 1, &maps->B));
   TILESCAN_RETURN_IF_ERROR(MapTiles("C", operands.C, 1, &maps->C));
-  TILESCAN_RETURN_IF_ERROR(MapTiles("out", operands.out, 1, &maps->out));
+  TILESCAN_RETURN_IF_ERROR(MapTiles("out", RowsOf(operands.out, sizes), 1, &maps->out));
   if (operands.z.present()) {
-    TILESCAN_RETURN_IF_ERROR(MapTiles("z", operands.z, kBlockHeads, &maps->z));
+    TILESCAN_RETURN_IF_ERROR(MapTiles("z", RowsOf(operands.z, sizes), copy_blocks, &maps->z));
   }
-  return MapDenseTiles("CB", buffers.CB, NumCBTiles(problem.sizes) * kTileRows, &maps->CB);
+  return MapDenseTiles("CB", buffers.CB, NumCBTiles(sizes) * kTileRows, &maps->CB);
 }
 
 Status MakeParams(const ScanForwardProblem& problem, const ScanPlan& plan, const Buffers& buffers,
@@ -62,8 +103,9 @@ Status MakeParams(const ScanForwardProblem& problem, const ScanPlan& plan, const
   TILESCAN_RETURN_IF_ERROR(MapOperands(problem, buffers, &params->maps));
   params->plan = plan;
   params->seqlen = static_cast<int32_t>(problem.sizes.seqlen);
-  params->nheads = static_cast<int32_t>(problem.sizes.nheads);
   params->ngroups = static_cast<int32_t>(problem.sizes.ngroups);
+  params->group_heads = static_cast<int32_t>(problem.sizes.nheads / problem.sizes.ngroups);
+  params->headdim = static_cast<int32_t>(problem.sizes.headdim);
   params->dt = operands.dt;
   params->A = operands.A;
   params->dt_bias = operands.dt_bias;
@@ -77,34 +119,6 @@ Status MakeParams(const ScanForwardProblem& problem, const ScanPlan& plan, const
   return Status();
 }
 
-template <typename Config>
-Status PrepareKernel() {
-  cudaFuncAttributes attributes;
-  TILESCAN_RETURN_IF_ERROR(
-      cuda::StatusOf(cudaFuncGetAttributes(&attributes, ScanKernel<Config>), "scan for Hopper"));
-  return cuda::StatusOf(
-      cudaFuncSetAttribute(ScanKernel<Config>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           static_cast<int>(sizeof(ScanStorage<Config>))),
-      "scan for Hopper");
-}
-
-// waits: blocks wait for each other's states, so all of them must run at the same time. The launch
-// is cooperative then: it fails where that cannot be.
-template <typename Config>
-Status LaunchKernel(const ScanParams& params, int32_t num_blocks, bool waits, cudaStream_t stream) {
-  cudaLaunchAttribute cooperative = {};
-  cooperative.id = cudaLaunchAttributeCooperative;
-  cooperative.val.cooperative = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(static_cast<unsigned>(num_blocks));
-  config.blockDim = dim3(kScanThreads);
-  config.dynamicSmemBytes = sizeof(ScanStorage<Config>);
-  config.stream = stream;
-  config.attrs = &cooperative;
-  config.numAttrs = waits ? 1 : 0;
-  return cuda::StatusOf(cudaLaunchKernelEx(&config, ScanKernel<Config>, params), "scan for Hopper");
-}
-
 }  // namespace
 
 size_t ScanWorkspaceBytes(const ScanForwardProblem& problem, int num_multiprocessors) {
@@ -115,10 +129,8 @@ size_t ScanWorkspaceBytes(const ScanForwardProblem& problem, int num_multiproces
 
 Status PrepareScan(const ScanForwardProblem& problem) {
   TILESCAN_RETURN_IF_ERROR(PrepareTensorMaps());
-  TILESCAN_RETURN_IF_ERROR(PrepareMaskedCB());
-  TILESCAN_RETURN_IF_ERROR(PrepareKernel<StatesConfig>());
-  return problem.operands.z.present() ? PrepareKernel<GatedOutConfig>()
-                                      : PrepareKernel<OutConfig>();
+  TILESCAN_RETURN_IF_ERROR(PrepareMaskedCB(problem.sizes));
+  return KernelsFor(problem.sizes).prepare(problem.operands.z.present());
 }
 
 Status RunScan(const ScanForwardProblem& problem, int num_multiprocessors, void* workspace,
@@ -130,15 +142,8 @@ Status RunScan(const ScanForwardProblem& problem, int num_multiprocessors, void*
   TILESCAN_RETURN_IF_ERROR(MakeParams(problem, plan, buffers, &params));
 
   TILESCAN_RETURN_IF_ERROR(
-      RunMaskedCB(problem, buffers.CB, buffers.slot_flags, NumSlotHeads(plan), stream));
-  if (plan.num_state_workers > 0) {
-    TILESCAN_RETURN_IF_ERROR(
-        LaunchKernel<StatesConfig>(params, plan.num_state_workers, false, stream));
-  }
-  const bool waits = plan.cut == ScanCut::kHalves;
-  return problem.operands.z.present()
-             ? LaunchKernel<GatedOutConfig>(params, plan.num_workers, waits, stream)
-             : LaunchKernel<OutConfig>(params, plan.num_workers, waits, stream);
+      RunMaskedCB(problem, buffers.CB, buffers.slot_flags, NumSlotFlags(plan), stream));
+  return KernelsFor(problem.sizes).enqueue(params, problem.operands.z.present(), stream);
 }
 
 }  // namespace tilescan::hopper

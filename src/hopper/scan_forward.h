@@ -1,5 +1,5 @@
 // The scan on Hopper GPUs (compute capability 9.0), for the shapes of Mamba-2 models: x, B, C and z
-// in bf16, headdim 64, dstate 128. Its chunks have 64 tokens.
+// in bf16, headdim a multiple of 16 from 32 on, dstate 64, 128 or 256. Its chunks have 64 tokens.
 #ifndef TILESCAN_HOPPER_SCAN_FORWARD_H_
 #define TILESCAN_HOPPER_SCAN_FORWARD_H_
 

@@ -20,14 +20,14 @@ __device__ __forceinline__ bool AnyNan(const float* sums) {
 }
 
 // Adds the product of A (16 channels, 16 kSteps) and 8 rows of tiles from first_row on, each row
-// along the 16 kSteps.
-template <int kSteps>
+// along the 16 kSteps. kIsRolled: a is in local memory then, so that no registers are kept for it.
+template <bool kIsRolled, int kSteps>
 __device__ __forceinline__ void AddProductOfWarp(const uint32_t (&a)[kSteps][4], const Tile* tiles,
                                                  int first_row, float (&sums)[4]) {
   constexpr int kTileSteps = kTileColumns / 16;
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int row = first_row + lane / 4;
-#pragma unroll
+#pragma unroll(kIsRolled ? 1 : kSteps)
   for (int step = 0; step < kSteps; ++step) {
     const uint8_t* bytes = tiles[step / kTileSteps].bytes + row * kTileRowBytes + lane % 4 * 4;
     const int piece = step % kTileSteps * 2;

@@ -13,8 +13,10 @@
 
 namespace tilescan::hopper {
 
-// For tiles of each operand: (headdim or dstate, seqlen, nheads or ngroups, batch), the first along
-// a tile's rows; CB is (64, rows of all chunks).
+// For tiles of each operand, the first dimension along a tile's rows. x z out: (64, seqlen, row
+// blocks, batch) where a row block lies in one head, and the heads of a task's row blocks come in
+// one copy; else (rows of a group, seqlen, ngroups, batch), so that copies end where the group
+// does. B C: (dstate, seqlen, ngroups, batch). CB: (64, rows of all chunks).
 struct ScanTensorMaps {
   CUtensorMap x, B, C, CB, z, out;
 };
@@ -23,44 +25,58 @@ struct ScanParams {
   ScanTensorMaps maps;
   ScanPlan plan;
   int32_t seqlen;
-  int32_t nheads;
   int32_t ngroups;
+  int32_t group_heads;
+  int32_t headdim;
   // (batch, seqlen, nheads); (nheads); (nheads); (nheads) or (nheads, headdim)
   TensorView dt, A, dt_bias, D;
   numerics::DtOptions dt_options;
   // (batch, nheads, headdim, dstate)
   TensorView initial_states, final_states;
-  // Slots: (slot, kBlockHeads, headdim, dstate), and for each slot and head of the block the decay
-  // over its part, and whether the state is there.
+  // Slots: states (slot, kRowBlocks, kBlockRows, dstate); the decay of each head over its part
+  // (slot, kRowBlocks, kRowHeads); whether the states are there (slot, kRowWarpgroups).
   float* slot_states;
   float* slot_decays;
   uint32_t* slot_flags;
 };
 
-// The heads of a task.
-struct BlockHeads {
+// The rows of a task.
+struct TaskRows {
   int32_t batch_idx;
   int32_t group_idx;
-  int32_t first_head;
-  int32_t num_heads;  // kBlockHeads, or 1 where a group's number is odd and this is its last
+  int32_t first_block;  // of the group's
+  int32_t num_blocks;   // kRowBlocks, or fewer in a group's last task
 
-  // The head of a warpgroup. Where there is none, the group's last: computed again, not stored.
-  __device__ int32_t Head(int idx) const {
-    return first_head + (idx < num_heads ? idx : num_heads - 1);
+  // The row block of a warpgroup. Where there is none, the task's last: computed again, not stored.
+  __device__ int32_t Block(int idx) const {
+    return first_block + (idx < num_blocks ? idx : num_blocks - 1);
   }
 };
 
-__device__ inline BlockHeads HeadsOfTask(const ScanParams& params, int32_t task_idx) {
-  const int32_t group_heads = params.nheads / params.ngroups;
-  const int32_t group_blocks = (group_heads + kBlockHeads - 1) / kBlockHeads;
-  const int32_t group = task_idx / group_blocks;
-  const int32_t first = task_idx % group_blocks * kBlockHeads;
-  BlockHeads heads;
-  heads.batch_idx = group / params.ngroups;
-  heads.group_idx = group % params.ngroups;
-  heads.first_head = heads.group_idx * group_heads + first;
-  heads.num_heads = min(group_heads - first, kBlockHeads);
-  return heads;
+TILESCAN_HOST_DEVICE inline int64_t NumRowBlocks(int64_t group_heads, int64_t headdim) {
+  return (group_heads * headdim + kBlockRows - 1) / kBlockRows;
+}
+
+__device__ inline int32_t GroupBlocks(const ScanParams& params) {
+  return static_cast<int32_t>(NumRowBlocks(params.group_heads, params.headdim));
+}
+
+template <typename Config>
+__device__ inline TaskRows RowsOfTask(const ScanParams& params, int32_t task_idx) {
+  const int32_t num_blocks = GroupBlocks(params);
+  const int32_t group_tasks = (num_blocks + Config::kRowBlocks - 1) / Config::kRowBlocks;
+  const int32_t group = task_idx / group_tasks;
+  TaskRows rows;
+  rows.batch_idx = group / params.ngroups;
+  rows.group_idx = group % params.ngroups;
+  rows.first_block = task_idx % group_tasks * Config::kRowBlocks;
+  rows.num_blocks = min(num_blocks - rows.first_block, Config::kRowBlocks);
+  return rows;
+}
+
+// A head of a task's group; for one behind the group's last, that.
+__device__ inline int32_t HeadOfGroup(const ScanParams& params, const TaskRows& rows, int32_t idx) {
+  return rows.group_idx * params.group_heads + min(idx, params.group_heads - 1);
 }
 
 __device__ __forceinline__ int32_t WorkerIdx() { return static_cast<int32_t>(blockIdx.x); }

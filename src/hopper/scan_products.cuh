@@ -1,5 +1,5 @@
 // Steps of a chunk: fragments of x and the state in registers, and the products that they are the
-// left operands of. All are transposed, so that rows are the head's channels p:
+// left operands of. All are transposed, so that rows are channels p:
 //   out^T (p, i)  = 2^r H (p, n) C^T (n, i) + (u x)^T (p, j) CB^T (j, i)
 //   2^r H (p, n) += (u x)^T (p, j) B (j, n)
 // B, C and CB come from shared memory as they are.
@@ -29,31 +29,33 @@ using OutSums = float[Config::kOutFloats];
 template <typename Config>
 using StateSums = float[Config::kStateFloats];
 template <typename Config>
-using StateFragments = uint32_t[Config::kDstate / 16][4];
+using StateFragments = uint32_t[Config::kPartDstate / 16][4];
 
 // What the warpgroup works with in a chunk.
 template <typename Config>
 struct Chunk {
-  HeadThread at;
+  RowThread at;
   ScanStorage<Config>& storage;
   const ChunkFactors& factors;
   ChunkFrame frame;
   int group_stage;
   RingCursor<Config::kZStages> z_at;
   RingCursor<Config::kOutStages> out_at;
-  float D[2];  // of the channels Row() and Row() + 8
+  RingCursor<Config::kShareStages> share_at;
+  float D[2];  // of the thread's rows
 
   // Shared addresses of its tiles, of several the first.
-  __device__ __forceinline__ uint32_t C() const {
-    return ptx::SharedAddress(&storage.C.tile[group_stage][0]);
-  }
+  __device__ __forceinline__ uint32_t C() const { return ptx::SharedAddress(CTiles()); }
   __device__ __forceinline__ uint32_t B() const {
-    return ptx::SharedAddress(&storage.B.tile[group_stage][0]);
+    return ptx::SharedAddress(&storage.B.tile[group_stage][at.part_idx * Config::kPartTiles]);
+  }
+  __device__ __forceinline__ const Tile* CTiles() const {
+    return &storage.C.tile[group_stage][at.part_idx * Config::kPartTiles];
   }
   __device__ __forceinline__ uint32_t CB() const { return ptx::SharedAddress(&CBTile()); }
   __device__ __forceinline__ const Tile& CBTile() const { return storage.CB.tile[group_stage][0]; }
   __device__ __forceinline__ Tile& Out() const {
-    return storage.out.tile[out_at.stage][at.head_idx];
+    return storage.out.tile[out_at.stage][at.block_idx];
   }
 };
 
@@ -61,14 +63,14 @@ struct Chunk {
 
 // Where a lane's row of 8 x 8 matrices begins, for the 16 tokens and 16 channels of a fragment, in
 // a tile of tokens by channels: matrices 0 to 3 are the fragment's registers 0 to 3.
-__device__ __forceinline__ uint32_t MatrixOffset(const HeadThread& at) {
+__device__ __forceinline__ uint32_t MatrixOffset(const RowThread& at) {
   const int matrix = at.lane / 8;
   const int token = matrix / 2 * 8 + at.lane % 8;
   const int piece = at.warp * 2 + matrix % 2;
   return static_cast<uint32_t>(token * kTileRowBytes + (piece ^ token % 8) * 16);
 }
 
-__device__ __forceinline__ void LoadFragments(const Tile& tile, const HeadThread& at,
+__device__ __forceinline__ void LoadFragments(const Tile& tile, const RowThread& at,
                                               InputFragments& x) {
   const uint32_t address = ptx::SharedAddress(&tile) + MatrixOffset(at);
 #pragma unroll
@@ -120,7 +122,7 @@ __device__ __forceinline__ void MultiplyStateByC(const Chunk<Config>& chunk,
   const ptx::Operand C = ptx::AlongRows(chunk.C());
   ptx::WgmmaN64<false, false>(out, state[0], C);
 #pragma unroll
-  for (int step = 1; step < Config::kDstate / 16; ++step) {
+  for (int step = 1; step < Config::kPartDstate / 16; ++step) {
     const int offset = step / kTileSteps * kTileBytes + step % kTileSteps * kStepAlongBytes;
     ptx::WgmmaN64<true, false>(out, state[step], C + offset);
   }
@@ -144,7 +146,11 @@ __device__ __forceinline__ void AddInputToState(const InputFragments& scaled, ui
   const ptx::Operand B = ptx::AcrossRows(first_B, kTileBytes);
 #pragma unroll
   for (int step = 0; step < kTokenSteps; ++step) {
-    ptx::WgmmaN128<true, true>(state, scaled[step], B + step * kStepAcrossBytes);
+    if constexpr (Config::kPartDstate == 64) {
+      ptx::WgmmaN64<true, true>(state, scaled[step], B + step * kStepAcrossBytes);
+    } else {
+      ptx::WgmmaN128<true, true>(state, scaled[step], B + step * kStepAcrossBytes);
+    }
   }
 }
 

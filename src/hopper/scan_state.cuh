@@ -1,4 +1,4 @@
-// A head's state in the registers of its warpgroup, and how it comes there and goes.
+// The state of a row block in the registers of its warpgroup, and how it comes there and goes.
 #ifndef TILESCAN_HOPPER_SCAN_STATE_CUH_
 #define TILESCAN_HOPPER_SCAN_STATE_CUH_
 
@@ -12,17 +12,42 @@
 
 namespace tilescan::hopper {
 
-// A thread of a head's warpgroup.
-struct HeadThread {
-  int head_idx;  // of the block
-  int thread;    // of the warpgroup
-  int warp;      // likewise
+// A thread of a row block's warpgroup.
+struct RowThread {
+  int block_idx;  // of the thread block's row blocks
+  int part_idx;   // of dstate
+  int thread;     // of the warpgroup
+  int warp;       // likewise
   int lane;
 
-  // Its first place in products: row of headdim, column of whatever is across.
-  __device__ __forceinline__ int Row() const { return warp * 16 + lane / 4; }
+  // Its first place in products: row of the row block, column of whatever is across.
+  __device__ __forceinline__ int Row() const { return warp * kWarpRows + lane / 4; }
   __device__ __forceinline__ int Column() const { return lane % 4 * 2; }
+  __device__ __forceinline__ int Warpgroup() const { return block_idx + part_idx; }
 };
+
+// The thread's first column of dstate.
+template <typename Config>
+__device__ __forceinline__ int StateColumn(const RowThread& at) {
+  return at.part_idx * Config::kPartDstate + at.Column();
+}
+
+// What the rows of a warp are, in a task.
+struct WarpRows {
+  int32_t head;
+  int32_t row_head;  // the same, counted from the row block's first
+  int32_t channel;   // of the first row
+  bool exist;        // else they are computed along, not stored
+};
+
+__device__ __forceinline__ WarpRows RowsOfWarp(const ScanParams& params, const RowThread& at,
+                                               const TaskRows& rows) {
+  const int32_t first_row = rows.Block(at.block_idx) * kBlockRows;
+  const int32_t row = first_row + at.warp * kWarpRows;
+  const int32_t head = row / params.headdim;
+  return {HeadOfGroup(params, rows, head), head - first_row / params.headdim, row % params.headdim,
+          at.block_idx < rows.num_blocks && head < params.group_heads};
+}
 
 // Calls visit(idx, row, column) for each two neighbours in a thread's part of the state, state[idx]
 // and state[idx + 1]; row and column are counted from the thread's first place.
@@ -41,25 +66,32 @@ __device__ __forceinline__ void Scale(float (&state)[Config::kStateFloats], floa
 // ---- slots: states that pass from one piece to another, dense, in fp32 ----
 
 template <typename Config>
-__device__ __forceinline__ float* SlotState(const ScanParams& params, const HeadThread& at,
+__device__ __forceinline__ float* SlotState(const ScanParams& params, const RowThread& at,
                                             int32_t slot) {
-  const int64_t head = int64_t{slot} * kBlockHeads + at.head_idx;
-  return params.slot_states + (head * Config::kHeaddim + at.Row()) * Config::kDstate + at.Column();
+  const int64_t block = int64_t{slot} * Config::kRowBlocks + at.block_idx;
+  return params.slot_states + (block * kBlockRows + at.Row()) * Config::kDstate +
+         StateColumn<Config>(at);
 }
 
-// Joins the states of slots: each over its own part, the first from the task's beginning.
+// Joins the states of the slots before a piece: each over its own part, the first from the task's
+// beginning. Or takes the copy of the initial state.
 template <typename Config>
-__device__ __forceinline__ void LoadSlots(const ScanParams& params, const HeadThread& at,
-                                          const Piece& piece, int32_t num_slots, int32_t first_slot,
+__device__ __forceinline__ void LoadSlots(const ScanParams& params, const RowThread& at,
+                                          const Piece& piece, int32_t row_head,
                                           float (&state)[Config::kStateFloats]) {
+  const bool is_initial = piece.starts_task;
+  const int32_t first_slot = is_initial ? piece.initial_copy : piece.first_state_in;
+  const int32_t num_slots = is_initial ? 1 : piece.num_states_in;
   ForEachPair<Config>([&](int idx, int, int) { state[idx] = state[idx + 1] = 0.0f; });
 #pragma unroll 1
   for (int32_t slot = first_slot; slot < first_slot + num_slots; ++slot) {
-    const int32_t head = slot * kBlockHeads + at.head_idx;
+    const int32_t block = slot * Config::kRowBlocks + at.block_idx;
     if (piece.has_flags) {
       // The block that sets it runs at the same time and never waits before it does.
-      while (ptx::LoadAcquire(params.slot_flags + head) == 0) __nanosleep(64);
+      const uint32_t* flag = params.slot_flags + slot * kRowWarpgroups + at.Warpgroup();
+      while (ptx::LoadAcquire(flag) == 0) __nanosleep(64);
     }
+    const int32_t head = block * Config::kRowHeads + (Config::kRowHeads == 1 ? 0 : row_head);
     const float decay = slot == first_slot ? 0.0f : __ldcg(params.slot_decays + head);
     const float* from = SlotState<Config>(params, at, slot);
     ForEachPair<Config>([&](int idx, int row, int column) {
@@ -72,7 +104,7 @@ __device__ __forceinline__ void LoadSlots(const ScanParams& params, const HeadTh
 }
 
 template <typename Config>
-__device__ __forceinline__ void StoreSlot(const ScanParams& params, const HeadThread& at,
+__device__ __forceinline__ void StoreSlot(const ScanParams& params, const RowThread& at,
                                           int32_t slot,
                                           const float (&state)[Config::kStateFloats]) {
   float* to = SlotState<Config>(params, at, slot);
@@ -92,10 +124,12 @@ __device__ __forceinline__ bool HasPairs(const TensorView& states) {
 }
 
 // The offset of a thread's first place.
-__device__ __forceinline__ int64_t StateOffset(const TensorView& states, const HeadThread& at,
-                                               int32_t batch_idx, int32_t head) {
-  return batch_idx * states.strides[0] + head * states.strides[1] + at.Row() * states.strides[2] +
-         at.Column() * states.strides[3];
+template <typename Config>
+__device__ __forceinline__ int64_t StateOffset(const TensorView& states, const RowThread& at,
+                                               int32_t batch_idx, const WarpRows& rows) {
+  return batch_idx * states.strides[0] + rows.head * states.strides[1] +
+         (rows.channel + at.lane / 4) * states.strides[2] +
+         StateColumn<Config>(at) * states.strides[3];
 }
 
 __device__ __forceinline__ float FloatOf(float value) { return value; }
@@ -176,42 +210,43 @@ __device__ __forceinline__ void StoreFinal(const TensorView& states, int64_t off
 // ---- a piece's ----
 
 template <typename Config>
-__device__ __forceinline__ void LoadStateBefore(const ScanParams& params, const HeadThread& at,
-                                                const Piece& piece, const BlockHeads& heads,
+__device__ __forceinline__ void LoadStateBefore(const ScanParams& params, const RowThread& at,
+                                                const Piece& piece, int32_t batch_idx,
+                                                const WarpRows& rows,
                                                 float (&state)[Config::kStateFloats]) {
   if (!piece.starts_task) {
     // A part's own state starts from zero: it has no slots before it.
-    LoadSlots<Config>(params, at, piece, piece.num_states_in, piece.first_state_in, state);
+    LoadSlots<Config>(params, at, piece, rows.row_head, state);
     return;
   }
   const bool has_copy = piece.initial_copy != Piece::kNowhere && params.initial_states.present();
   if (has_copy && Config::kMakesOut) {
-    LoadSlots<Config>(params, at, piece, 1, piece.initial_copy, state);
+    LoadSlots<Config>(params, at, piece, rows.row_head, state);
     return;
   }
-  const int64_t offset =
-      StateOffset(params.initial_states, at, heads.batch_idx, heads.Head(at.head_idx));
+  const int64_t offset = StateOffset<Config>(params.initial_states, at, batch_idx, rows);
   LoadInitial<Config>(params.initial_states, offset, state);
   if (has_copy) StoreSlot<Config>(params, at, piece.initial_copy, state);
 }
 
 template <typename Config>
-__device__ __forceinline__ void StoreStateAfter(const ScanParams& params, const HeadThread& at,
-                                                const Piece& piece, const BlockHeads& heads,
+__device__ __forceinline__ void StoreStateAfter(const ScanParams& params, const RowThread& at,
+                                                const Piece& piece, const TaskRows& rows,
                                                 const float (&state)[Config::kStateFloats]) {
   if (piece.state_out != Piece::kNowhere) {
     StoreSlot<Config>(params, at, piece.state_out, state);
     if (!piece.has_flags) return;
     // All threads' parts are there; the release by one of them covers what it has seen of the rest.
-    ptx::SyncNamedBarrier(1 + at.head_idx, kWarpgroupThreads);
+    ptx::SyncNamedBarrier(1 + at.Warpgroup(), kWarpgroupThreads);
     if (at.thread == 0) {
-      ptx::StoreRelease(params.slot_flags + piece.state_out * kBlockHeads + at.head_idx, 1);
+      ptx::StoreRelease(params.slot_flags + piece.state_out * kRowWarpgroups + at.Warpgroup(), 1);
     }
     return;
   }
-  if (!piece.ends_task || !params.final_states.present() || at.head_idx >= heads.num_heads) return;
-  const int64_t offset =
-      StateOffset(params.final_states, at, heads.batch_idx, heads.Head(at.head_idx));
+  if (!piece.ends_task || !params.final_states.present()) return;
+  const WarpRows warp_rows = RowsOfWarp(params, at, rows);
+  if (!warp_rows.exist) return;
+  const int64_t offset = StateOffset<Config>(params.final_states, at, rows.batch_idx, warp_rows);
   StoreFinal<Config>(params.final_states, offset, state);
 }
 

@@ -21,6 +21,14 @@ struct TileRing {
 template <int kTiles>
 struct TileRing<0, kTiles> {};
 
+// Sums of out, of each thread of a warpgroup in fours.
+template <int kStages>
+struct ShareRing {
+  float4 sums[kStages][kBlockRows * kChunkSize / 4 / kWarpgroupThreads][kWarpgroupThreads];
+};
+template <>
+struct ShareRing<0> {};
+
 // Which stages of a ring hold what was asked for, and which may be filled anew.
 template <int kStages>
 struct RingBarriers {
@@ -30,7 +38,7 @@ struct RingBarriers {
 template <>
 struct RingBarriers<0> {};
 
-// What the heads' warpgroups do with a chunk. The exponents below count in powers of 2.
+// What the warpgroups do with a chunk of their heads. The exponents below count in powers of 2.
 //
 // The registers hold not the state H but 2^r H: r is the frame. In a chunk with the cumulative
 // exponents a_j, x_j is scaled by u_j = 2^(r - a_j) dt_j and out_i by v_i = 2^(a_i - r), so that
@@ -42,6 +50,7 @@ enum class ChunkBody : int32_t {
   kKeepFrame,
   kRescale,       // the state by scale
   kRescaleTwice,  // the state by scale, then by scale_again: neither underflows
+  // From here on all heads of a row block do the same: the products differ.
   // The halves have a frame each: the state by scale twice for the first half; then by scale_again
   // for the second, and for the new state.
   kSplitHalves,
@@ -89,22 +98,25 @@ struct ChunkFactors {
 
 template <typename Config>
 struct ScanStorage {
-  // Row j of a tile is token j, column p channel p.
-  TileRing<Config::kXStages, kBlockHeads> x;
+  // Row j of a tile is token j, column p row p of a row block.
+  TileRing<Config::kXStages, Config::kRowBlocks> x;
   // Row j is token j, the columns are dstate.
   TileRing<Config::kBStages, Config::kDstateTiles> B;
   TileRing<Config::kCStages, Config::kDstateTiles> C;
   // Row i is token i of out, column j token j of x; 0 where j > i.
   TileRing<Config::kCStages, 1> CB;
-  TileRing<Config::kOutStages, kBlockHeads> out;
-  TileRing<Config::kZStages, kBlockHeads> z;
-  ChunkFactors factors[kBlockHeads][Config::kFactorStages];
+  TileRing<Config::kOutStages, Config::kRowBlocks> out;
+  TileRing<Config::kZStages, Config::kRowBlocks> z;
+  // Sums of out that are due to the second part of dstate.
+  ShareRing<Config::kShareStages> share;
+  ChunkFactors factors[Config::kRowBlocks][Config::kFactorStages][Config::kRowHeads];
 
   RingBarriers<Config::kXStages> x_ring;
   RingBarriers<Config::kBStages> group_ring;  // of B, C and CB together
   RingBarriers<Config::kZStages> z_ring;
-  RingBarriers<Config::kFactorStages> factor_ring[kBlockHeads];
-  RingBarriers<Config::kOutStages> out_ring[kBlockHeads];
+  RingBarriers<Config::kFactorStages> factor_ring[Config::kRowBlocks];
+  RingBarriers<Config::kOutStages> out_ring[Config::kRowBlocks];
+  RingBarriers<Config::kShareStages> share_ring;
 };
 
 // What a block of sm_90 can have.

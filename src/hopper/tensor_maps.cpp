@@ -87,7 +87,7 @@ std::string ReasonAgainstTiles(const char* name, const TensorView& view) {
   return "";
 }
 
-Status MapTiles(const char* name, const TensorView& view, int32_t num_heads, CUtensorMap* map) {
+Status MapTiles(const char* name, const TensorView& view, int32_t num_at_once, CUtensorMap* map) {
   if (reinterpret_cast<uintptr_t>(view.data) % kStrideBytes != 0) {
     return Status::Unsupported(std::string(name) + " is not aligned to 16 bytes");
   }
@@ -95,7 +95,7 @@ Status MapTiles(const char* name, const TensorView& view, int32_t num_heads, CUt
   const Layout<4> layout = {
       .sizes = {size(3), size(1), size(2), size(0)},
       .strides = {StrideBytes(view, 1), StrideBytes(view, 2), StrideBytes(view, 0)},
-      .box = {kTileColumns, kTileRows, static_cast<cuuint32_t>(num_heads), 1}};
+      .box = {kTileColumns, kTileRows, static_cast<cuuint32_t>(num_at_once), 1}};
   return EncodeTiles(name, view.data, layout, map);
 }
 

@@ -19,9 +19,10 @@ Status PrepareTensorMaps();
 // bf16.
 std::string ReasonAgainstTiles(const char* name, const TensorView& view);
 
-// For tiles of 64 tokens by 64 columns, of num_heads heads or groups at once. The view must have
-// passed ReasonAgainstTiles().
-Status MapTiles(const char* name, const TensorView& view, int32_t num_heads, CUtensorMap* map);
+// For tiles of 64 tokens by 64 columns, of num_at_once heads, groups or row blocks at once. The
+// view must have passed ReasonAgainstTiles(), or differ from one that has in the split of its last
+// two dimensions.
+Status MapTiles(const char* name, const TensorView& view, int32_t num_at_once, CUtensorMap* map);
 
 // For tiles of 64 rows by 64 columns of dense bf16, (num_rows, 64).
 Status MapDenseTiles(const char* name, void* data, int64_t num_rows, CUtensorMap* map);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -26,6 +27,18 @@ ScanCase SpecialCase(std::string name, const CaseSizes& sizes, uint64_t seed) {
   return c;
 }
 
+void AddDims(int64_t headdim, int64_t dstate, std::vector<ScanCase>* cases) {
+  CaseSizes sizes = kSizes;
+  sizes.headdim = headdim;
+  sizes.dstate = dstate;
+  // Heads of a group that do not fill the last of the rows that a block takes.
+  sizes.nheads = 6;
+  const std::string name = "dims_" + std::to_string(headdim) + "_" + std::to_string(dstate);
+  cases->push_back(SpecialCase(name, sizes, 902));
+  cases->push_back(SpecialCase(name + "_all", sizes, 902));
+  AddOptionalOperands(&cases->back(), 902);
+}
+
 void AddSizes(std::vector<ScanCase>* cases) {
   for (const int64_t seqlen : {1, 2, 63, 64, 65, 128, 300, 1000}) {
     CaseSizes sizes = kSizes;
@@ -41,14 +54,12 @@ void AddSizes(std::vector<ScanCase>* cases) {
     cases->push_back(
         SpecialCase("heads_" + std::to_string(nheads) + "_" + std::to_string(ngroups), sizes, 901));
   }
-  for (const auto& [headdim, dstate] : std::vector<std::pair<int64_t, int64_t>>{
-           {64, 64}, {64, 256}, {128, 128}, {128, 256}, {80, 128}, {32, 128}, {64, 16}, {8, 8}}) {
-    CaseSizes sizes = kSizes;
-    sizes.headdim = headdim;
-    sizes.dstate = dstate;
-    cases->push_back(
-        SpecialCase("dims_" + std::to_string(headdim) + "_" + std::to_string(dstate), sizes, 902));
-    AddOptionalOperands(&cases->back(), 902);
+  for (const auto& [headdim, dstate] :
+       std::vector<std::pair<int64_t, int64_t>>{{64, 16}, {8, 8}, {72, 128}, {64, 96}}) {
+    AddDims(headdim, dstate, cases);
+  }
+  for (const int64_t headdim : {32, 48, 64, 80, 96, 112, 128, 192}) {
+    for (const int64_t dstate : {64, 128, 256}) AddDims(headdim, dstate, cases);
   }
 }
 
@@ -88,6 +99,53 @@ void AddLongRows(std::vector<ScanCase>* cases) {
   }
 }
 
+// Heads of other sizes than the kernels' rows: heads of very different decay, and one with x that
+// is not finite, side by side in the rows that are computed together; rows cut in halves and in
+// pieces.
+void AddOtherHeads(std::vector<ScanCase>* cases) {
+  for (const auto& [headdim, dstate] : std::vector<std::pair<int64_t, int64_t>>{
+           {80, 128}, {32, 64}, {48, 256}, {128, 128}, {128, 256}}) {
+    CaseSizes sizes = kSizes;
+    sizes.headdim = headdim;
+    sizes.dstate = dstate;
+    sizes.nheads = 10;
+    const std::string dims = std::to_string(headdim) + "_" + std::to_string(dstate);
+    const auto add = [&](const char* name, const Fill& dt, const Fill& A) -> ScanCase& {
+      cases->push_back(SpecialCase(name + dims, sizes, 911));
+      ScanCase& c = cases->back();
+      AddOptionalOperands(&c, 911);
+      c.dt_bias = {};
+      c.dt_softplus = false;
+      c.is_D_per_channel = true;
+      c.dt = dt;
+      c.A = A;
+      return c;
+    };
+    add("sides_split_", Uniform(44, 0.1, 0.2), Repeat({-16, -0.1, -1}));
+    add("sides_exact_", Octaves(45, -10, -5), Repeat({3, -0.5, -40}));
+    add("sides_strong_", Uniform(46, 0, 5), Repeat({-16, -1e-3, -4, -0.1}));
+    const int64_t row = sizes.nheads * headdim;
+    ScanCase& nonfinite = add("sides_nonfinite_", Uniform(47, 0, 0.3), Repeat({-1, -8, -16}));
+    const Fill finite = nonfinite.x;
+    nonfinite.x = [finite, row, headdim](int64_t idx) {
+      // One channel of the second head, at two tokens.
+      if (idx == 70 * row + headdim + 3) return std::numeric_limits<double>::quiet_NaN();
+      if (idx == 131 * row + headdim + 5) return std::numeric_limits<double>::infinity();
+      return finite(idx);
+    };
+    sizes.batch = 1;
+    sizes.ngroups = 1;
+    sizes.nheads = 3;
+    sizes.seqlen = 4133;
+    add("sides_long_", Octaves(48, -10, -3), Repeat({-1, -16, -0.1}));
+    // More tasks than multiprocessors, by less than half as many.
+    sizes.batch = 1;
+    sizes.seqlen = 200;
+    sizes.nheads = (160 * 128 + headdim - 1) / headdim;
+    add("sides_halves_", Octaves(49, -10, -3), Repeat({-1, -16, -0.1}));
+  }
+}
+
 void AddDecays(std::vector<ScanCase>* cases) {
   const auto add = [cases](const char* name, const Fill& dt, const Fill& A) {
     cases->push_back(SpecialCase(name, kSizes, 909));
@@ -121,6 +179,7 @@ const std::vector<ScanCase>& SpecialCases() {
     AddOperands(&made);
     AddLongRows(&made);
     AddDecays(&made);
+    AddOtherHeads(&made);
     return made;
   }();
   return cases;
