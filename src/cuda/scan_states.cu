@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "cuda/error.h"
+#include "cuda/launch.cuh"
 #include "numerics/elements.h"
 
 namespace tilescan::cuda {
@@ -103,15 +103,19 @@ __global__ void __launch_bounds__(kThreads)
       });
 }
 
+LaunchShape ShapeOf(int64_t num_blocks, cudaStream_t stream) {
+  return {
+      .grid = dim3(static_cast<unsigned>(num_blocks)), .num_threads = kThreads, .stream = stream};
+}
+
 }  // namespace
 
 Status LoadInitialStates(const ScanForwardProblem& problem, const ChunkTable& table,
                          const SlotStates& states, cudaStream_t stream) {
   const int64_t num_blocks = problem.sizes.num_seqs * problem.sizes.nheads;
   if (!problem.operands.initial_states.present() || num_blocks == 0) return Status();
-  LoadInitial<<<static_cast<unsigned>(num_blocks), kThreads, 0, stream>>>(problem, table,
-                                                                          states.of_slots);
-  return StatusOf(cudaGetLastError(), "LoadInitial");
+  return LaunchKernel("LoadInitial", LoadInitial, ShapeOf(num_blocks, stream), problem, table,
+                      states.of_slots);
 }
 
 Status StoreStates(const ScanForwardProblem& problem, int64_t num_slots, const ChunkTable& table,
@@ -119,14 +123,12 @@ Status StoreStates(const ScanForwardProblem& problem, int64_t num_slots, const C
   const int64_t nheads = problem.sizes.nheads;
   const int64_t num_row_blocks = problem.sizes.num_seqs * nheads;
   if (problem.operands.final_states.present() && num_row_blocks > 0) {
-    StoreFinal<<<static_cast<unsigned>(num_row_blocks), kThreads, 0, stream>>>(
-        problem, table.num_chunks, states.of_rows);
-    TILESCAN_RETURN_IF_ERROR(StatusOf(cudaGetLastError(), "StoreFinal"));
+    TILESCAN_RETURN_IF_ERROR(LaunchKernel("StoreFinal", StoreFinal, ShapeOf(num_row_blocks, stream),
+                                          problem, table.num_chunks, states.of_rows));
   }
   if (problem.operands.states_out.present() && num_slots * nheads > 0) {
-    StoreStatesOut<<<static_cast<unsigned>(num_slots * nheads), kThreads, 0, stream>>>(
-        problem, table, states);
-    return StatusOf(cudaGetLastError(), "StoreStatesOut");
+    return LaunchKernel("StoreStatesOut", StoreStatesOut, ShapeOf(num_slots * nheads, stream),
+                        problem, table, states);
   }
   return Status();
 }
@@ -134,18 +136,14 @@ Status StoreStates(const ScanForwardProblem& problem, int64_t num_slots, const C
 Status PassEmptyRows(const ScanForwardProblem& problem, cudaStream_t stream) {
   const int64_t num_blocks = problem.sizes.num_seqs * problem.sizes.nheads;
   if (!problem.operands.final_states.present() || num_blocks == 0) return Status();
-  StoreFinal<<<static_cast<unsigned>(num_blocks), kThreads, 0, stream>>>(problem, nullptr, nullptr);
-  return StatusOf(cudaGetLastError(), "StoreFinal");
+  return LaunchKernel("StoreFinal", StoreFinal, ShapeOf(num_blocks, stream), problem, nullptr,
+                      nullptr);
 }
 
 Status LoadStateKernels() {
-  cudaFuncAttributes attributes;
-  const auto load = [&](auto* kernel, const char* name) {
-    return StatusOf(cudaFuncGetAttributes(&attributes, kernel), name);
-  };
-  TILESCAN_RETURN_IF_ERROR(load(LoadInitial, "LoadInitial"));
-  TILESCAN_RETURN_IF_ERROR(load(StoreFinal, "StoreFinal"));
-  return load(StoreStatesOut, "StoreStatesOut");
+  TILESCAN_RETURN_IF_ERROR(LoadKernel("LoadInitial", LoadInitial));
+  TILESCAN_RETURN_IF_ERROR(LoadKernel("StoreFinal", StoreFinal));
+  return LoadKernel("StoreStatesOut", StoreStatesOut);
 }
 
 }  // namespace tilescan::cuda
