@@ -121,6 +121,13 @@ Status PrepareScan(const ScanForwardProblem& problem) {
                                       : PrepareKernel<OutConfig>();
 }
 
+Status PrepareAllScans() {
+  ScanForwardProblem gated;
+  gated.operands.z.dtype = DType::kBFloat16;
+  TILESCAN_RETURN_IF_ERROR(PrepareScan(gated));
+  return PrepareScan(ScanForwardProblem());
+}
+
 Status RunScan(const ScanForwardProblem& problem, int num_multiprocessors, void* workspace,
                cudaStream_t stream) {
   const ScanPlan plan = PlanOf(problem.sizes, num_multiprocessors);

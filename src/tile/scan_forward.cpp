@@ -89,6 +89,19 @@ Status PrepareScan(const ScanForwardProblem& problem) {
   return LaunchComputeOut(call);
 }
 
+Status PrepareAllScans() {
+  // One problem for each instance that Dispatch() has.
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (const int64_t size : {int64_t{1}, int64_t{128}}) {
+      ScanForwardProblem problem;
+      problem.operands.x.dtype = problem.operands.B.dtype = dtype;
+      problem.sizes.headdim = problem.sizes.dstate = size;
+      TILESCAN_RETURN_IF_ERROR(PrepareScan(problem));
+    }
+  }
+  return Status();
+}
+
 Status RunScan(const ScanForwardProblem& problem, const Launch& launch) {
   const auto stream = static_cast<cudaStream_t>(launch.stream);
   if (!HasTokens(problem)) return cuda::PassEmptyRows(problem, stream);

@@ -27,6 +27,8 @@ size_t ScanWorkspaceBytes(const ScanForwardProblem& problem, int64_t chunk_size)
 // Loads the kernels that runs of the problem need, on the current GPU, so that the first run can be
 // captured in a graph.
 Status PrepareScan(const ScanForwardProblem& problem);
+// The same for every problem.
+Status PrepareAllScans();
 
 // Enqueues on launch.stream, allocates nothing and does not synchronise. Values of cu_seqlens and
 // seq_idx are read on the device and not checked: whatever they are, only the tensors' memory is

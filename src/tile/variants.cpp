@@ -28,6 +28,7 @@ constexpr std::array kScanForwardVariants = {
             },
         .prepare = [](const ScanForwardProblem& problem,
                       const Schedule&) { return PrepareScan(problem); },
+        .prepare_all = PrepareAllScans,
         .takes_stream = true,
         .run = RunScan},
 };
