@@ -30,6 +30,50 @@ __device__ void VisitState(int64_t headdim, int64_t dstate, const Visit& visit) 
   }
 }
 
+// ---- whole operands ----
+
+// Where the state begins that is the block's, of those of an operand in order.
+__device__ int64_t StateOffset(const TensorView& view) {
+  int64_t offset = 0;
+  int64_t idx = blockIdx.x;
+  for (int dim = view.ndim - 3; dim >= 0; --dim) {
+    offset += idx % view.shape[dim] * view.strides[dim];
+    idx /= view.shape[dim];
+  }
+  return offset;
+}
+
+// A block a state.
+template <bool kIsPacking>
+__global__ void __launch_bounds__(kThreads) CopyStates(const TensorView view, float* compact) {
+  const int channel_dim = view.ndim - 2;
+  const int64_t headdim = view.shape[channel_dim];
+  const int64_t dstate = view.shape[channel_dim + 1];
+  const int64_t channel_stride = view.strides[channel_dim];
+  const int64_t state_stride = view.strides[channel_dim + 1];
+  const int64_t offset = StateOffset(view);
+  compact += blockIdx.x * headdim * dstate;
+  VisitState(headdim, dstate, [&](int64_t channel, int64_t n, int64_t idx) {
+    const int64_t element = offset + channel * channel_stride + n * state_stride;
+    if constexpr (kIsPacking) {
+      compact[idx] = numerics::LoadFloat(view, element);
+    } else {
+      numerics::StoreFloat(compact[idx], view, element);
+    }
+  });
+}
+
+template <bool kIsPacking>
+Status LaunchCopyStates(const TensorView& view, float* compact, cudaStream_t stream) {
+  if (view.num_elements() == 0) return Status();
+  int64_t num_blocks = 1;
+  for (int dim = 0; dim < view.ndim - 2; ++dim) num_blocks *= view.shape[dim];
+  CopyStates<kIsPacking><<<static_cast<unsigned>(num_blocks), kThreads, 0, stream>>>(view, compact);
+  return StatusOf(cudaGetLastError(), "CopyStates");
+}
+
+// ---- states of slots ----
+
 // Where a state begins in a compact array of states.
 __device__ int64_t CompactOffset(const ScanSizes& sizes, int64_t idx, int64_t head_idx) {
   return (idx * sizes.nheads + head_idx) * sizes.headdim * sizes.dstate;
@@ -105,6 +149,14 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
+Status PackStates(const TensorView& from, float* to, cudaStream_t stream) {
+  return LaunchCopyStates<true>(from, to, stream);
+}
+
+Status UnpackStates(const float* from, const TensorView& to, cudaStream_t stream) {
+  return LaunchCopyStates<false>(to, const_cast<float*>(from), stream);
+}
+
 Status LoadInitialStates(const ScanForwardProblem& problem, const ChunkTable& table,
                          const SlotStates& states, cudaStream_t stream) {
   const int64_t num_blocks = problem.sizes.num_seqs * problem.sizes.nheads;
@@ -143,6 +195,8 @@ Status LoadStateKernels() {
   const auto load = [&](auto* kernel, const char* name) {
     return StatusOf(cudaFuncGetAttributes(&attributes, kernel), name);
   };
+  TILESCAN_RETURN_IF_ERROR(load(CopyStates<true>, "CopyStates"));
+  TILESCAN_RETURN_IF_ERROR(load(CopyStates<false>, "CopyStates"));
   TILESCAN_RETURN_IF_ERROR(load(LoadInitial, "LoadInitial"));
   TILESCAN_RETURN_IF_ERROR(load(StoreFinal, "StoreFinal"));
   return load(StoreStatesOut, "StoreStatesOut");
