@@ -94,7 +94,7 @@ __tile__ void StoreTokenRow(float* token_rows, int64_t head_slot, TokenRow row, 
   ct::store_masked(token_rows + first + offsets, ct::transpose(values), ct::transpose(is_head));
 }
 
-[[using cutile: hint(0, occupancy = 8)]] __tile_global__ void ChunkCumsum(
+[[using cutile: hint(900, occupancy = 8)]] __tile_global__ void ChunkCumsum(
     const void* dt, int32_t dt_dtype, int64_t dt_batch_stride, int64_t dt_token_stride,
     int64_t dt_head_stride, const void* A, int32_t A_dtype, int64_t A_stride, const void* dt_bias,
     int32_t dt_bias_dtype, int64_t dt_bias_stride, int32_t dt_softplus, float dt_limit_min,

@@ -20,7 +20,7 @@ constexpr int kProgramsPerMultiprocessor = 3;
 
 // z is some operand without kHasZ.
 template <bool kHasZ, size_t kStates, size_t kStateTiles>
-[[using cutile: hint(0, occupancy = 3)]] __tile_global__ void ComputeOutBf16(
+[[using cutile: hint(900, occupancy = 3)]] __tile_global__ void ComputeOutBf16(
     const __nv_bfloat16* x, int32_t x_batch_stride, int32_t x_token_stride, int32_t x_head_stride,
     const __nv_bfloat16* C, int32_t C_batch_stride, int32_t C_token_stride, int32_t C_group_stride,
     const float* skip_rows, const __nv_bfloat16* z, int32_t z_batch_stride, int32_t z_token_stride,

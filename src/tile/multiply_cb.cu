@@ -18,7 +18,7 @@ namespace {
 constexpr int kProgramsPerMultiprocessor = 4;
 
 template <size_t kStates, size_t kStateTiles>
-[[using cutile: hint(0, occupancy = 4)]] __tile_global__ void MultiplyCB(
+[[using cutile: hint(900, occupancy = 4)]] __tile_global__ void MultiplyCB(
     const __nv_bfloat16* B, int32_t B_batch_stride, int32_t B_token_stride, int32_t B_group_stride,
     const __nv_bfloat16* C, int32_t C_batch_stride, int32_t C_token_stride, int32_t C_group_stride,
     __nv_bfloat16* CB, int32_t batch, int32_t seqlen, int32_t ngroups, int32_t dstate,

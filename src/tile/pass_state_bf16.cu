@@ -38,7 +38,7 @@ __tile__ Tile<__nv_bfloat16, kChunkTile, kColumns> Half(
 }
 
 // must_repair: set where the last state is not finite, which it is where any x was not.
-[[using cutile: hint(0, occupancy = 2)]] __tile_global__ void PassStateBf16(
+[[using cutile: hint(900, occupancy = 2)]] __tile_global__ void PassStateBf16(
     const __nv_bfloat16* x, int32_t x_batch_stride, int32_t x_token_stride, int32_t x_head_stride,
     const __nv_bfloat16* B, int32_t B_batch_stride, int32_t B_token_stride, int32_t B_group_stride,
     const float* first_states, float* last_states, float* states_out, int32_t has_first,

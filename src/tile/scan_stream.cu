@@ -33,7 +33,7 @@ __tile__ ChannelsByTokens AddWithCare(InputChunk x, Tile<__nv_bfloat16, kChunkTi
 // z is some operand where has_z is 0. must_repair, an element a program: written by the first
 // launch, read by the second, kRepairs, which writes no states.
 template <bool kHasZ, bool kRepairs, size_t kStates>
-[[using cutile: hint(0, occupancy = kRepairs ? 1 : 2)]] __tile_global__ void ScanStream(
+[[using cutile: hint(900, occupancy = kRepairs ? 1 : 2)]] __tile_global__ void ScanStream(
     const __nv_bfloat16* x, int32_t x_batch_stride, int32_t x_token_stride, int32_t x_head_stride,
     const __nv_bfloat16* B, int32_t B_batch_stride, int32_t B_token_stride, int32_t B_group_stride,
     const __nv_bfloat16* C, int32_t C_batch_stride, int32_t C_token_stride, int32_t C_group_stride,
