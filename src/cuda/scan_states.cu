@@ -30,6 +30,55 @@ __device__ void VisitState(int64_t headdim, int64_t dstate, const Visit& visit) 
   }
 }
 
+LaunchShape ShapeOf(int64_t num_blocks, cudaStream_t stream) {
+  return {
+      .grid = dim3(static_cast<unsigned>(num_blocks)), .num_threads = kThreads, .stream = stream};
+}
+
+// ---- whole operands ----
+
+// Where the state begins that is the block's, of those of an operand in order.
+__device__ int64_t StateOffset(const TensorView& view) {
+  int64_t offset = 0;
+  int64_t idx = blockIdx.x;
+  for (int dim = view.ndim - 3; dim >= 0; --dim) {
+    offset += idx % view.shape[dim] * view.strides[dim];
+    idx /= view.shape[dim];
+  }
+  return offset;
+}
+
+// A block a state.
+template <bool kIsPacking>
+__global__ void __launch_bounds__(kThreads) CopyStates(const TensorView view, float* compact) {
+  const int channel_dim = view.ndim - 2;
+  const int64_t headdim = view.shape[channel_dim];
+  const int64_t dstate = view.shape[channel_dim + 1];
+  const int64_t channel_stride = view.strides[channel_dim];
+  const int64_t state_stride = view.strides[channel_dim + 1];
+  const int64_t offset = StateOffset(view);
+  compact += blockIdx.x * headdim * dstate;
+  VisitState(headdim, dstate, [&](int64_t channel, int64_t n, int64_t idx) {
+    const int64_t element = offset + channel * channel_stride + n * state_stride;
+    if constexpr (kIsPacking) {
+      compact[idx] = numerics::LoadFloat(view, element);
+    } else {
+      numerics::StoreFloat(compact[idx], view, element);
+    }
+  });
+}
+
+template <bool kIsPacking>
+Status LaunchCopyStates(const TensorView& view, float* compact, cudaStream_t stream) {
+  if (view.num_elements() == 0) return Status();
+  int64_t num_blocks = 1;
+  for (int dim = 0; dim < view.ndim - 2; ++dim) num_blocks *= view.shape[dim];
+  return LaunchKernel("CopyStates", CopyStates<kIsPacking>, ShapeOf(num_blocks, stream), view,
+                      compact);
+}
+
+// ---- states of slots ----
+
 // Where a state begins in a compact array of states.
 __device__ int64_t CompactOffset(const ScanSizes& sizes, int64_t idx, int64_t head_idx) {
   return (idx * sizes.nheads + head_idx) * sizes.headdim * sizes.dstate;
@@ -103,12 +152,15 @@ __global__ void __launch_bounds__(kThreads)
       });
 }
 
-LaunchShape ShapeOf(int64_t num_blocks, cudaStream_t stream) {
-  return {
-      .grid = dim3(static_cast<unsigned>(num_blocks)), .num_threads = kThreads, .stream = stream};
+}  // namespace
+
+Status PackStates(const TensorView& from, float* to, cudaStream_t stream) {
+  return LaunchCopyStates<true>(from, to, stream);
 }
 
-}  // namespace
+Status UnpackStates(const float* from, const TensorView& to, cudaStream_t stream) {
+  return LaunchCopyStates<false>(to, const_cast<float*>(from), stream);
+}
 
 Status LoadInitialStates(const ScanForwardProblem& problem, const ChunkTable& table,
                          const SlotStates& states, cudaStream_t stream) {
@@ -141,6 +193,8 @@ Status PassEmptyRows(const ScanForwardProblem& problem, cudaStream_t stream) {
 }
 
 Status LoadStateKernels() {
+  TILESCAN_RETURN_IF_ERROR(LoadKernel("CopyStates", CopyStates<true>));
+  TILESCAN_RETURN_IF_ERROR(LoadKernel("CopyStates", CopyStates<false>));
   TILESCAN_RETURN_IF_ERROR(LoadKernel("LoadInitial", LoadInitial));
   TILESCAN_RETURN_IF_ERROR(LoadKernel("StoreFinal", StoreFinal));
   return LoadKernel("StoreStatesOut", StoreStatesOut);
