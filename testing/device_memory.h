@@ -27,7 +27,7 @@ using DeviceMemory = std::unique_ptr<std::byte, FreeDeviceMemory>;
 DeviceMemory AllocateOnDevice(size_t bytes, std::byte value);
 void CopyToDevice(std::byte* to, const void* from, size_t bytes);
 void CopyFromDevice(void* to, const std::byte* from, size_t bytes);
-// Enqueued on a stream.
+// Enqueued on a stream. Both begin on a 16-byte boundary.
 void EnqueueDeviceCopy(std::byte* to, const std::byte* from, size_t bytes, void* stream);
 // Waits for all work; an error of that work is thrown here.
 void SynchronizeDevice();

@@ -31,12 +31,6 @@ void CopyFromDevice(void* to, const std::byte* from, size_t bytes) {
   ThrowUnlessOk(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "copying from the GPU");
 }
 
-void EnqueueDeviceCopy(std::byte* to, const std::byte* from, size_t bytes, void* stream) {
-  ThrowUnlessOk(
-      cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream)),
-      "copying on the GPU");
-}
-
 void SynchronizeDevice() { ThrowUnlessOk(cudaDeviceSynchronize(), "waiting for the GPU"); }
 
 std::string DeviceBusId() {
