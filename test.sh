@@ -16,49 +16,13 @@ PACKAGES="cmake ninja-build g++ libhwy-dev libcli11-dev nlohmann-json3-dev libgt
 VENV=.venv
 RESULTS=build/test_results
 JOBS=$(nproc)
-# A test program that takes longer hangs.
-PROGRAM_SECONDS=600
 FUZZ_SECONDS=30
+# Programs that measure: nothing runs beside them.
+MEASURING="bench_test measuring_test"
+. tools/test_steps.sh
 
 say() {
   printf '\n== %s  [%s min]\n' "$*" "$((($(date +%s) - started) / 60))"
-}
-
-# check NAME COMMAND...: one check, which passes or fails.
-check() {
-  name=$1
-  shift
-  log=$RESULTS/$(printf '%s' "$name" | tr -c 'A-Za-z0-9\n' '_').log
-  if "$@" >"$log" 2>&1; then
-    echo "passed $name" >>"$RESULTS/checks.txt"
-    echo "passed: $name"
-  else
-    echo "failed $name" >>"$RESULTS/checks.txt"
-    tail -n 40 "$log"
-    echo "failed: $name"
-    return 1
-  fi
-}
-
-# tests NAME COMMAND...: a program that writes $RESULTS/NAME.xml. If it fails without naming a failed
-# test, in a crash or before any test, that counts as one.
-tests() {
-  name=$1
-  shift
-  log=$RESULTS/$name.log
-  rm -f "$RESULTS/$name.xml"
-  timeout "$PROGRAM_SECONDS" "$@" >"$log" 2>&1
-  status=$?
-  if [ $status -eq 0 ] && [ -s "$RESULTS/$name.xml" ]; then
-    echo "passed: $name"
-    return 0
-  fi
-  tail -n 40 "$log"
-  echo "failed: $name (exit status $status)"
-  if ! grep -qE '<(failure|error)' "$RESULTS/$name.xml" 2>/dev/null; then
-    echo "failed $name: exit status $status" >>"$RESULTS/checks.txt"
-  fi
-  return 1
 }
 
 build() {
@@ -74,8 +38,10 @@ cpp_tests() {
       echo "failed $1: has no test program" >>"$RESULTS/checks.txt"
       return
     }
-    name=$1_$(basename "$program")
-    tests "$name" "$program" --gtest_brief=1 "--gtest_output=xml:$RESULTS/$name.xml"
+    case " $MEASURING " in
+    *" $(basename "$program") "*) google_tests "$1_$(basename "$program")" "$program" ;;
+    *) sharded_tests "$1_$(basename "$program")" "$program" ;;
+    esac
   done
 }
 
@@ -125,18 +91,20 @@ check "build release" build release -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITEC
   check "CUDA sources for other GPUs" tools/compile_for_gpus.sh
   tests package ctest --test-dir build/release -R '^package_' --no-tests=error --output-on-failure \
     --output-junit "$(pwd)/$RESULTS/package.xml"
-  check "tilescan verify" build/release/tilescan verify
-  pytest cli tests/cli --tool build/release/tilescan
-  pytest peers tests/python --build-dir build/release
+  pytest cli tests/cli --tool build/release/tilescan  # bench measures: nothing runs beside it
+  beside check "tilescan verify" build/release/tilescan verify
+  beside pytest peers tests/python --build-dir build/release
+  together
 }
 
 say "Sanitized build"
 check "build asan" build asan && cpp_tests asan
 
 say "Fuzzers"
-check "build fuzz" build fuzz && for program in build/fuzz/fuzz/*_fuzz; do
-  check "$(basename "$program")" fuzz "$program"
-done
+check "build fuzz" build fuzz && {
+  for program in build/fuzz/fuzz/*_fuzz; do beside check "$(basename "$program")" fuzz "$program"; done
+  together
+}
 
 say "Lints"
 check "clang-tidy" tools/tidy.sh build/release

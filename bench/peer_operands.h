@@ -3,6 +3,8 @@
 #define TILESCAN_BENCH_PEER_OPERANDS_H_
 
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
 #include "bench/peer.h"
 #include "testing/host_tensor.h"
@@ -42,6 +44,14 @@ class PeerOperands {
 inline tilescan_peer_sizes PeerSizes(const testing::ModelPreset& preset, int64_t batch,
                                      int64_t seqlen, int32_t num_threads) {
   return {batch, seqlen, preset.nheads, preset.headdim, preset.ngroups, preset.dstate, num_threads};
+}
+
+// A compact copy of plain fp32 numbers in a shape.
+inline testing::HostTensor CopyOf(const float* numbers, const std::vector<int64_t>& shape) {
+  testing::HostTensor tensor(DType::kFloat32, shape);
+  std::memcpy(tensor.view().data, numbers,
+              static_cast<size_t>(tensor.num_elements()) * sizeof(float));
+  return tensor;
 }
 
 }  // namespace tilescan::bench

@@ -5,16 +5,22 @@
 #include <optional>
 #include <string>
 
-#include "bench/check.h"
 #include "bench/options.h"
 #include "bench/peer_library.h"
 #include "bench/rounds.h"
 #include "testing/ceilings.h"
+#include "testing/check_result.h"
 #include "testing/presets.h"
 #include "testing/result_file.h"
 #include "tilescan/tilescan.hpp"
 
 namespace tilescan::bench {
+
+using testing::Errors;
+using testing::ErrorsOnPart;
+using testing::Limits;
+using testing::RelativeError;
+using testing::RequireWithin;
 
 struct Session {
   explicit Session(BenchOptions bench_options);

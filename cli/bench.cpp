@@ -18,6 +18,7 @@
 #include "cli/problem_sizes.h"
 #include "cli/progress.h"
 #include "testing/ceilings.h"
+#include "testing/device_memory.h"
 #include "testing/environment.h"
 #include "testing/presets.h"
 #include "testing/result_file.h"
@@ -79,13 +80,15 @@ std::string ResultText(const Result& result) {
   if (timing.num_disturbed > 0) {
     text += Concat("; ", timing.num_disturbed, " of the samples shared their processors");
   }
-  text += "\n";
+  text += Concat("\n    error of out ", ErrorText(result.error_out.value_or(0)), ", of the state ",
+                 ErrorText(result.error_state.value_or(0)),
+                 " (relative L2, against float64, first and last head)\n");
   if (!result.ratio) return text;
   text +=
       Concat("    ", FigureText(result.ratio->median), " times as fast as ", result.ratio->against,
              " (", FigureText(result.ratio->min), " to ", FigureText(result.ratio->max),
-             "); differs from it by ", ErrorText(result.error_out.value_or(0)), " in out, ",
-             ErrorText(result.error_state.value_or(0)), " in the state (relative L2)\n");
+             "); differs from it by ", ErrorText(result.figures.at("difference_out")), " in out, ",
+             ErrorText(result.figures.at("difference_state")), " in the state (relative L2)\n");
   return text;
 }
 
@@ -98,6 +101,17 @@ std::string CeilingsText(const testing::Ceilings& ceilings) {
   return text + "\n";
 }
 
+std::string EnvironmentText(const testing::Environment& environment, bool is_on_device) {
+  std::string text;
+  if (is_on_device) {
+    text = Concat(environment.device, ", driver ", environment.driver);
+    if (!environment.clocks.empty()) text += Concat(", ", environment.clocks);
+  } else {
+    text = Concat(environment.cpu, ", ", environment.num_threads, " threads");
+  }
+  return Concat(text, ", tilescan ", environment.version, " (", environment.build_type, ")\n");
+}
+
 int Bench(const BenchFlags& flags) {
   RequireWritable(flags.json_path);
   const std::vector<BenchCase> cases = Cases(flags);
@@ -105,21 +119,21 @@ int Bench(const BenchFlags& flags) {
   settings.chunk_size = flags.options.chunk_size.value_or(0);
   const int64_t num_contenders = settings.compared_backend.empty() ? 1 : 2;
   testing::ResultFile file;
-  file.environment = testing::DescribeEnvironment(settings.compute.num_threads);
+  const bool is_on_device = testing::IsOnDevice(settings.compute.backend.c_str());
+  file.environment = is_on_device ? testing::DescribeDeviceEnvironment(settings.compute.num_threads)
+                                  : testing::DescribeEnvironment(settings.compute.num_threads);
   testing::SamplePolicy policy;
   policy.num_threads = file.environment.num_threads;
   testing::Ceilings ceilings(policy);
   Progress progress(static_cast<int64_t>(cases.size()) * settings.num_samples * num_contenders);
   const bool prints_text = flags.json_path != "-";
-  if (prints_text) {
-    std::cout << file.environment.cpu << ", " << file.environment.num_threads
-              << " threads, tilescan " << file.environment.version << " ("
-              << file.environment.build_type << ")\n";
-  }
   for (const BenchCase& bench_case : cases) {
     const auto on_sample = [&] { progress.Step("samples, now of " + bench_case.Name()); };
     for (Result& result : MeasureCase(bench_case, settings, on_sample, &ceilings)) {
       progress.Clear();
+      if (prints_text && file.results.empty()) {
+        std::cout << EnvironmentText(file.environment, is_on_device);
+      }
       if (prints_text) std::cout << ResultText(result) << std::flush;
       file.results.push_back(std::move(result));
     }
@@ -160,16 +174,20 @@ Command AddBenchCommand(CLI::App* parent) {
       ->type_name("N")
       ->check(AtLeast(1));
   AddJsonFlag(app, &flags->json_path);
-  app->footer(
-      Concat("A sample is enough calls to last a tenth of a second. The ceiling of a scan is the\n"
-             "machine's multiply-adds or its copy through memory, whichever is nearer; that of\n"
-             "state_update, whose states come from memory, is a pass over them in place.\n"
-             "Presets: ",
-             testing::ModelPresetNames(),
-             "\nExamples:\n"
-             "  tilescan bench --preset mamba2-2.7b --seqlen 2048\n"
-             "  tilescan bench --preset mamba2-130m --seqlen 512,2048 --compare reference\n"
-             "  tilescan bench --operation state_update --batch 1,8 --json bench.json"));
+  app->footer(Concat(
+      "Every result is checked against the recurrence in float64 before it is timed.\n"
+      "A sample is enough calls to last a tenth of a second. The ceiling of a scan is the\n"
+      "machine's multiply-adds or its copy through memory, whichever is nearer; that of\n"
+      "state_update, whose states come from memory, is a pass over them in place.\n"
+      "On a GPU a sample is about 40 calls after a pause, on the GPU's clock; the ceiling is a\n"
+      "copy of its memory.\n"
+      "Presets: ",
+      testing::ModelPresetNames(),
+      "\nExamples:\n"
+      "  tilescan bench --preset mamba2-2.7b --seqlen 2048\n"
+      "  tilescan bench --preset mamba2-130m --seqlen 512,2048 --compare reference\n"
+      "  tilescan bench --operation state_update --batch 1,8 --json bench.json\n"
+      "  tilescan bench --backend cuda --preset mamba2-2.7b --dtype bf16"));
   return {app, [flags] { return Bench(*flags); }};
 }
 

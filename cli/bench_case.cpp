@@ -1,18 +1,17 @@
 #include "cli/bench_case.h"
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 
-#include "cli/buffer.h"
+#include "cli/bench_contender.h"
 #include "cli/dtype.h"
 #include "cli/error.h"
 #include "cli/expected.h"
-#include "cli/library.h"
-#include "cli/plan_text.h"
 #include "cli/work.h"
+#include "testing/check_result.h"
 #include "testing/device_memory.h"
 #include "testing/timer.h"
 #include "testing/workload.h"
@@ -22,104 +21,84 @@ namespace {
 
 using testing::Rate;
 using testing::Result;
+using Contenders = std::vector<std::unique_ptr<Contender>>;
 
-// A backend on a workload, and its samples.
-struct Contender {
-  std::string implementation;
-  Plan plan;
-  nlohmann::ordered_json description;
-  Buffer workspace;
-  testing::SamplePolicy policy;
-  int64_t num_calls = 0;  // a sample
-  std::vector<testing::Sample> samples;
-};
-
-Contender MakeContender(const std::string& implementation, const ComputeOptions& compute,
-                        int64_t chunk_size, BenchWorkload* workload) {
-  Plan plan = MakePlan(*workload->Next(), compute.ToLibrary(chunk_size));
-  Buffer workspace(tilescan_plan_workspace_bytes(plan.get()));
-  nlohmann::ordered_json description = DescribePlan(plan);
-  if (testing::IsOnDevice(description.at("backend").get<std::string>().c_str())) {
-    throw Error("bench: times the CPU only; bench/gpu/gpu_bench.py times a GPU");
-  }
-  testing::SamplePolicy policy;
-  policy.num_threads = description.at("num_threads").get<int32_t>();
-  return {
-      implementation, std::move(plan), std::move(description), std::move(workspace), policy, 0, {}};
+bool IsOnDevice(const Contender& contender) {
+  return testing::IsOnDevice(contender.description().at("backend").get<std::string>().c_str());
 }
 
-void Call(const Contender& contender, BenchWorkload* workload) {
-  RunPlan(contender.plan, *workload->Next(), contender.workspace.data(),
-          contender.workspace.num_bytes());
+std::string ComparedName(const Contender& contender) {
+  return Concat("tilescan ", contender.Kernel());
 }
 
-// The outputs of one call from the workload's beginning.
-OutputCopies FirstOutputs(const Contender& contender, BenchWorkload* workload) {
-  workload->Restart();
-  Call(contender, workload);
-  return workload->CopyOutputs();
+// Checks the contender on the workload's first call, whose outputs are there then. Throws
+// std::runtime_error if they are wrong.
+testing::Errors Check(const BenchCase& bench_case, Contender* contender,
+                      const BenchWorkload& workload) {
+  contender->RunFirst();
+  const std::string what = Concat(bench_case.Name(), " on ", contender->Kernel());
+  const testing::Errors errors = workload.OutputErrors(what);
+  testing::RequireWithin(what, errors,
+                         testing::Limits(bench_case.DTypes(), IsOnDevice(*contender)));
+  return errors;
 }
 
-// How far the outputs are from the compared backend's.
-void SetErrors(const std::vector<NamedTensor>& outputs, const std::vector<NamedTensor>& compared,
-               Result* result) {
-  for (size_t idx = 0; idx < outputs.size(); ++idx) {
-    const double error =
-        Compare(outputs[idx].name, outputs[idx].tensor, compared[idx].tensor).relative_l2;
-    (outputs[idx].name == "out" ? result->error_out : result->error_state) = error;
-  }
-}
-
-void TakeSamples(int64_t num_samples, const std::function<void()>& on_sample,
-                 std::vector<Contender>* contenders, BenchWorkload* workload) {
-  for (int64_t round = 0; round < num_samples; ++round) {
-    for (Contender& contender : *contenders) {
-      on_sample();
-      const auto work = [&] { Call(contender, workload); };
-      if (contender.num_calls == 0) {
-        contender.num_calls = testing::CallsPerSample(work, contender.policy);
-      }
-      contender.samples.push_back(testing::TakeSample(work, contender.num_calls, contender.policy));
-    }
+// How far all outputs are from the compared backend's.
+void SetDifferences(const OutputCopies& outputs, const OutputCopies& compared, Result* result) {
+  for (size_t idx = 0; idx < outputs.tensors.size(); ++idx) {
+    const NamedTensor& output = outputs.tensors[idx];
+    const double difference =
+        Compare(output.name, output.tensor, compared.tensors[idx].tensor).relative_l2;
+    result->figures[output.name == "out" ? "difference_out" : "difference_state"] = difference;
   }
 }
 
 testing::RoundRatio RatioOfRounds(const Contender& first, const Contender& second) {
   std::vector<double> ratios;
-  for (size_t round = 0; round < first.samples.size(); ++round) {
-    ratios.push_back(second.samples[round].seconds / first.samples[round].seconds);
+  for (size_t round = 0; round < first.samples().size(); ++round) {
+    ratios.push_back(second.samples()[round].seconds / first.samples()[round].seconds);
   }
   const auto [min, max] = std::minmax_element(ratios.begin(), ratios.end());
-  return {second.implementation, testing::Median(ratios), *min, *max};
+  return {ComparedName(second), testing::Median(ratios), *min, *max};
 }
 
-// The fraction of what bounds the operation: arithmetic or memory for the scan, whichever is
-// nearer; memory in place for decoding.
+// The fraction of what bounds the operation. On a CPU: arithmetic or memory for the scan, whichever
+// is nearer; memory in place for decoding. On a GPU a copy of its memory, for both.
 void SetFractionOfCeiling(const BenchCase& bench_case, const Contender& contender,
                           testing::Ceilings* ceilings, Result* result) {
   const double gbytes_per_s = result->figures.at("gbytes_per_s");
-  if (bench_case.operation == Operation::kStateUpdate) {
-    result->figures["fraction_of_ceiling"] = gbytes_per_s / ceilings->InPlace().median;
+  double& fraction = result->figures["fraction_of_ceiling"];
+  if (IsOnDevice(contender)) {
+    fraction = gbytes_per_s / ceilings->DeviceCopy().median;
     return;
   }
-  const Rate multiply_add = ceilings->MultiplyAdd(contender.description.at("instruction_set"));
-  if (multiply_add.repeats == 0) return;
-  result->figures["fraction_of_ceiling"] = std::max(
-      result->figures.at("gflops") / multiply_add.median, gbytes_per_s / ceilings->Copy().median);
+  if (bench_case.operation == Operation::kStateUpdate) {
+    fraction = gbytes_per_s / ceilings->InPlace().median;
+    return;
+  }
+  const Rate multiply_add = ceilings->MultiplyAdd(contender.description().at("instruction_set"));
+  if (multiply_add.repeats == 0) {
+    result->figures.erase("fraction_of_ceiling");
+    return;
+  }
+  fraction = std::max(result->figures.at("gflops") / multiply_add.median,
+                      gbytes_per_s / ceilings->Copy().median);
 }
 
-Result MakeResult(const BenchCase& bench_case, const Contender& contender, const Work& work) {
+Result MakeResult(const BenchCase& bench_case, const Contender& contender, const Work& work,
+                  const testing::Errors& errors) {
   Result result;
   result.case_name = bench_case.Name();
   result.operation = OperationName(bench_case.operation);
-  result.implementation = contender.implementation;
+  result.error_out = errors.out;
+  result.error_state = errors.state;
   result.dtype = FindDType(bench_case.dtype)->name;
   result.state_dtype = FindDType(bench_case.state_dtype)->name;
   result.preset = bench_case.preset->name;
   result.batch = bench_case.batch;
   result.seqlen = bench_case.seqlen;
-  result.timing = testing::Summarise(contender.samples);
-  result.kernel = KernelText(contender.description);
+  result.timing = testing::Summarise(contender.samples());
+  result.kernel = contender.Kernel();
   const double median_ns = result.timing.median_us * 1e3;
   result.figures["gflops"] = work.num_flops / median_ns;
   // Decoding moves its states; the rest is left out, as it is in the ceiling.
@@ -130,7 +109,7 @@ Result MakeResult(const BenchCase& bench_case, const Contender& contender, const
   result.figures["gbytes_per_s"] = num_bytes / median_ns;
   result.figures["ns_per_token_head"] =
       median_ns / (work.num_tokens * static_cast<double>(bench_case.preset->nheads));
-  result.peak_bytes = static_cast<int64_t>(contender.workspace.num_bytes());
+  result.peak_bytes = static_cast<int64_t>(contender.workspace_bytes());
   return result;
 }
 
@@ -139,29 +118,42 @@ Result MakeResult(const BenchCase& bench_case, const Contender& contender, const
 std::vector<Result> MeasureCase(const BenchCase& bench_case, const BenchSettings& settings,
                                 const std::function<void()>& on_sample,
                                 testing::Ceilings* ceilings) {
-  BenchWorkload workload(bench_case);
-  std::vector<Contender> contenders;
-  contenders.push_back(MakeContender("tilescan", settings.compute, settings.chunk_size, &workload));
-  if (!settings.compared_backend.empty()) {
-    const ComputeOptions compute{settings.compared_backend, "", "", settings.compute.num_threads};
-    contenders.push_back(MakeContender("", compute, settings.chunk_size, &workload));
-    contenders.back().implementation =
-        Concat("tilescan ", KernelText(contenders.back().description));
+  const std::string& compared_backend = settings.compared_backend;
+  const bool all_on_device =
+      testing::IsOnDevice(settings.compute.backend.c_str()) &&
+      (compared_backend.empty() || testing::IsOnDevice(compared_backend.c_str()));
+  // Layers on the GPU are the contender's.
+  BenchWorkload workload(bench_case, all_on_device ? 1 : 0);
+  Contenders contenders;
+  contenders.push_back(MakeContender({settings.compute, settings.chunk_size, &workload}));
+  if (!compared_backend.empty()) {
+    const ComputeOptions compute{compared_backend, "", "", settings.compute.num_threads};
+    contenders.push_back(MakeContender({compute, settings.chunk_size, &workload}));
   }
-  std::optional<OutputCopies> compared;
-  const OutputCopies outputs = FirstOutputs(contenders.front(), &workload);
-  if (contenders.size() > 1) compared = FirstOutputs(contenders.back(), &workload);
-  TakeSamples(settings.num_samples, on_sample, &contenders, &workload);
+  std::vector<testing::Errors> errors;
+  std::vector<OutputCopies> outputs;
+  for (const auto& contender : contenders) {
+    errors.push_back(Check(bench_case, contender.get(), workload));
+    outputs.push_back(workload.CopyOutputs());
+  }
+  for (int64_t round = 0; round < settings.num_samples; ++round) {
+    for (const auto& contender : contenders) {
+      on_sample();
+      contender->TakeSample();
+    }
+  }
 
   std::vector<Result> results;
-  for (const Contender& contender : contenders) {
-    const Work work = WorkOf(contender.description.at("sizes"), workload.Next());
-    results.push_back(MakeResult(bench_case, contender, work));
+  for (size_t idx = 0; idx < contenders.size(); ++idx) {
+    const Contender& contender = *contenders[idx];
+    const Work work = WorkOf(contender.description().at("sizes"), workload.Next());
+    results.push_back(MakeResult(bench_case, contender, work, errors[idx]));
+    results.back().implementation = idx == 0 ? "tilescan" : ComparedName(contender);
   }
-  SetFractionOfCeiling(bench_case, contenders.front(), ceilings, &results.front());
-  if (compared) {
-    SetErrors(outputs.tensors, compared->tensors, &results.front());
-    results.front().ratio = RatioOfRounds(contenders.front(), contenders.back());
+  SetFractionOfCeiling(bench_case, *contenders.front(), ceilings, &results.front());
+  if (contenders.size() > 1) {
+    SetDifferences(outputs.front(), outputs.back(), &results.front());
+    results.front().ratio = RatioOfRounds(*contenders.front(), *contenders.back());
   }
   return results;
 }

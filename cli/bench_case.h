@@ -25,7 +25,8 @@ struct BenchSettings {
 
 // The result of the case, and behind it that of the compared backend if there is one. Their samples
 // alternate, so that the ratio, in the first result, is of neighbours in time. on_sample is called
-// before each sample. Throws Error.
+// before each sample. Every result is checked before it is timed. Throws Error, or another
+// std::runtime_error.
 std::vector<testing::Result> MeasureCase(const BenchCase& bench_case, const BenchSettings& settings,
                                          const std::function<void()>& on_sample,
                                          testing::Ceilings* ceilings);

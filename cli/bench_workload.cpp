@@ -27,7 +27,7 @@ testing::WorkloadDTypes BenchCase::DTypes() const {
   return {ToTesting(dtype), ToTesting(state_dtype)};
 }
 
-BenchWorkload::BenchWorkload(const BenchCase& bench_case) {
+BenchWorkload::BenchWorkload(const BenchCase& bench_case, int64_t num_layers) {
   const testing::WorkloadDTypes dtypes = bench_case.DTypes();
   if (bench_case.operation == Operation::kScanForward) {
     scan_ = testing::ScanWorkload(*bench_case.preset, bench_case.batch, bench_case.seqlen, dtypes);
@@ -37,7 +37,8 @@ BenchWorkload::BenchWorkload(const BenchCase& bench_case) {
     args_ = testing::MakeArgs(update_);
     const double state_bytes =
         testing::StateBytes(*bench_case.preset, bench_case.batch, dtypes.states);
-    states_.emplace(update_.state, testing::NumLayersBeyondCaches(state_bytes));
+    if (num_layers == 0) num_layers = testing::NumLayersBeyondCaches(state_bytes);
+    states_.emplace(update_.state, num_layers);
   }
 }
 
@@ -55,6 +56,15 @@ void BenchWorkload::Restart() {
       static_cast<size_t>(TensorBytes(std::get<tilescan_state_update_args>(args_).state).value());
   std::memcpy(states_->layer(0), update_.state.view().data, state_bytes);
   layer_idx_ = 0;
+}
+
+testing::Errors BenchWorkload::OutputErrors(const std::string& what) const {
+  if (!states_) return testing::ErrorsOnPart(what, scan_, scan_.out, scan_.final_states);
+  const testing::HostTensor& before = update_.state;
+  const testing::HostTensor state(before.dtype(), before.shape());
+  const auto num_bytes = static_cast<size_t>(state.num_elements() * ElementBytes(state.dtype()));
+  std::memcpy(state.view().data, states_->layer(0), num_bytes);
+  return testing::ErrorsOnPart(what, update_, update_.out, state);
 }
 
 OutputCopies BenchWorkload::CopyOutputs() {

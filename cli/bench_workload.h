@@ -11,6 +11,7 @@
 #include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/safetensors.h"
+#include "testing/check_result.h"
 #include "testing/layer_states.h"
 #include "testing/operands.h"
 #include "testing/presets.h"
@@ -38,7 +39,8 @@ struct OutputCopies {
 
 class BenchWorkload {
  public:
-  explicit BenchWorkload(const BenchCase& bench_case);
+  // num_layers: of the states of a decoding step; 0: so many that each comes from memory.
+  BenchWorkload(const BenchCase& bench_case, int64_t num_layers);
   BenchWorkload(const BenchWorkload&) = delete;
   BenchWorkload& operator=(const BenchWorkload&) = delete;
 
@@ -48,6 +50,9 @@ class BenchWorkload {
   void Restart();
 
   OutputCopies CopyOutputs();
+  // Of the outputs of one call from the beginning, against the float64 recurrence: see
+  // testing/check_result.h.
+  testing::Errors OutputErrors(const std::string& what) const;
 
  private:
   testing::ScanOperands scan_;

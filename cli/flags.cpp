@@ -16,7 +16,7 @@ CLI::Validator AtLeast(int64_t minimum) {
 }
 
 void AddComputeFlags(CLI::App* command, ComputeOptions* compute) {
-  command->add_option("--backend", compute->backend, "Backend: cpu or reference")
+  command->add_option("--backend", compute->backend, "Backend: cpu, cuda or reference")
       ->type_name("NAME");
   command->add_option("--kernel", compute->kernel, "Force a kernel, named as 'tilescan plan' does")
       ->type_name("NAME");

@@ -36,13 +36,14 @@ Plan MakePlan(const OperationArgs& args, const tilescan_options& options) {
   return Plan(plan);
 }
 
-void RunPlan(const Plan& plan, const OperationArgs& args, void* workspace, size_t workspace_bytes) {
+void RunPlan(const Plan& plan, const OperationArgs& args, void* workspace, size_t workspace_bytes,
+             void* stream) {
   if (const auto* scan = std::get_if<tilescan_scan_forward_args>(&args)) {
-    ThrowUnlessOk(tilescan_run_scan_forward(plan.get(), scan, workspace, workspace_bytes, nullptr));
+    ThrowUnlessOk(tilescan_run_scan_forward(plan.get(), scan, workspace, workspace_bytes, stream));
   } else {
     const auto* update = std::get_if<tilescan_state_update_args>(&args);
     ThrowUnlessOk(
-        tilescan_run_state_update(plan.get(), update, workspace, workspace_bytes, nullptr));
+        tilescan_run_state_update(plan.get(), update, workspace, workspace_bytes, stream));
   }
 }
 

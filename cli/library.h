@@ -18,7 +18,8 @@ using Plan = std::unique_ptr<tilescan_plan, PlanDeleter>;
 
 // Throw Error with the library's message if the library refuses.
 Plan MakePlan(const OperationArgs& args, const tilescan_options& options);
-void RunPlan(const Plan& plan, const OperationArgs& args, void* workspace, size_t workspace_bytes);
+void RunPlan(const Plan& plan, const OperationArgs& args, void* workspace, size_t workspace_bytes,
+             void* stream = nullptr);
 
 // What tilescan_plan_describe() and tilescan_info() say.
 nlohmann::ordered_json DescribePlan(const Plan& plan);

@@ -6,6 +6,9 @@ set_property(CACHE TILESCAN_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(TILESCAN_CUDA_ARCHITECTURES "80;86;89;90;90a;100;103;120" CACHE STRING
   "GPU architectures to compile for")
 
+option(TILESCAN_RACECHECK
+  "Synchronise GPU warps so that compute-sanitizer's racecheck can follow: slower" OFF)
+
 set(TILESCAN_HAS_CUDA OFF)
 set(TILESCAN_CUDA_RUNTIME "")
 if(TILESCAN_CUDA STREQUAL "OFF")
@@ -62,11 +65,14 @@ target_link_libraries(tilescan_cuda_runtime INTERFACE
   ${TILESCAN_CUDART} Threads::Threads ${CMAKE_DL_LIBS} rt)
 set(TILESCAN_CUDA_RUNTIME $<BUILD_INTERFACE:tilescan_cuda_runtime>)
 
-# tilescan_cuda_options([TILE] [STRICT] SOURCES... ARCHITECTURES...): for which GPUs CUDA sources are
-# compiled. TILE: they hold tile programs. STRICT: registers that spill and wgmma that the assembler
-# serialises are errors.
+# tilescan_cuda_options([TILE] [STRICT] [TARGET target] SOURCES... ARCHITECTURES...): for which GPUs
+# CUDA sources of a target (the library, if none is named) are compiled. TILE: they hold tile
+# programs. STRICT: registers that spill and wgmma that the assembler serialises are errors.
 function(tilescan_cuda_options)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "TILE;STRICT" "" "SOURCES;ARCHITECTURES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "TILE;STRICT" "TARGET" "SOURCES;ARCHITECTURES")
+  if(NOT arg_TARGET)
+    set(arg_TARGET tilescan_objects)
+  endif()
   set(options --expt-relaxed-constexpr -std=c++20 -Xcompiler=-fvisibility=hidden)
   if(arg_TILE)
     list(APPEND options --enable-tile)
@@ -78,6 +84,6 @@ function(tilescan_cuda_options)
     list(APPEND options
       "--generate-code=arch=compute_${architecture},code=[sm_${architecture}]")
   endforeach()
-  set_source_files_properties(${arg_SOURCES} TARGET_DIRECTORY tilescan_objects
+  set_source_files_properties(${arg_SOURCES} TARGET_DIRECTORY ${arg_TARGET}
     PROPERTIES COMPILE_OPTIONS "${options}")
 endfunction()

@@ -12,6 +12,7 @@
 
 #include "hwy/targets.h"
 #include "testing/ceiling_passes.h"
+#include "testing/device_replay.h"
 
 namespace tilescan::testing {
 namespace {
@@ -142,6 +143,24 @@ Rate MeasureInPlace(int64_t num_bytes, int64_t num_samples, const SamplePolicy& 
       num_samples, policy);
 }
 
+Rate MeasureDeviceCopy(int64_t num_bytes, int64_t num_samples) {
+  constexpr int kCopies = 5;  // a sample
+  const auto bytes = static_cast<size_t>(num_bytes);
+  const DeviceMemory from = AllocateOnDevice(bytes, std::byte{0});
+  const DeviceMemory to = AllocateOnDevice(bytes, std::byte{0});
+  const DeviceReplay replay([&](void* stream) {
+    for (int copy = 0; copy < kCopies; ++copy) {
+      EnqueueDeviceCopy(to.get(), from.get(), bytes, stream);
+    }
+  });
+  std::vector<double> rates;
+  for (int64_t sample = 0; sample < num_samples; ++sample) {
+    rates.push_back(2.0 * kCopies * static_cast<double>(num_bytes) / replay.Time() * 1e-9);
+  }
+  const auto [min, max] = std::minmax_element(rates.begin(), rates.end());
+  return {Median(rates), *min, *max, num_samples, 0};
+}
+
 int64_t BytesBeyondCaches() {
   // What a virtual machine is told of the last cache may be less or more than its share: many times
   // that, but not more memory than any machine has to spare.
@@ -179,6 +198,13 @@ Rate Ceilings::InPlace() {
   return Once("in_place_gbytes_per_s", [&](int64_t num_samples) {
     return MeasureInPlace(BytesBeyondCaches(), num_samples, policy_);
   });
+}
+
+Rate Ceilings::DeviceCopy() {
+  // Far more than a GPU's caches hold.
+  constexpr int64_t kBytes = int64_t{1} << 30;
+  return Once("device_copy_gbytes_per_s",
+              [](int64_t num_samples) { return MeasureDeviceCopy(kBytes, num_samples); });
 }
 
 }  // namespace tilescan::testing

@@ -35,6 +35,10 @@ Rate MeasureCopy(int64_t num_bytes, int64_t num_samples, const SamplePolicy& pol
 // plus written. Over fewer bytes than a cache holds it is that cache's rate.
 Rate MeasureInPlace(int64_t num_bytes, int64_t num_samples, const SamplePolicy& policy);
 
+// A copy of num_bytes from one place of the current GPU's memory to another, in GB/s read plus
+// written, on the GPU's clock. Throws a DeviceError.
+Rate MeasureDeviceCopy(int64_t num_bytes, int64_t num_samples);
+
 // Bytes whose passes come from memory, whatever the caches hold.
 int64_t BytesBeyondCaches();
 
@@ -47,9 +51,11 @@ class Ceilings {
   // Both through memory.
   Rate Copy();
   Rate InPlace();
+  // A copy of a GPU's memory, by the driver. Throws a DeviceError.
+  Rate DeviceCopy();
 
   // Those measured so far, under their names in result files: "multiply_add_gflops_avx2",
-  // "copy_gbytes_per_s", "in_place_gbytes_per_s".
+  // "copy_gbytes_per_s", "in_place_gbytes_per_s", "device_copy_gbytes_per_s".
   const std::map<std::string, Rate>& measured() const { return measured_; }
 
  private:

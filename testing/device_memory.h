@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 namespace tilescan::testing {
 
@@ -26,8 +27,12 @@ using DeviceMemory = std::unique_ptr<std::byte, FreeDeviceMemory>;
 DeviceMemory AllocateOnDevice(size_t bytes, std::byte value);
 void CopyToDevice(std::byte* to, const void* from, size_t bytes);
 void CopyFromDevice(void* to, const std::byte* from, size_t bytes);
+// Enqueued on a stream. Both begin on a 16-byte boundary.
+void EnqueueDeviceCopy(std::byte* to, const std::byte* from, size_t bytes, void* stream);
 // Waits for all work; an error of that work is thrown here.
 void SynchronizeDevice();
+// The current GPU's address on the PCI bus, by which the driver's tools know it.
+std::string DeviceBusId();
 
 }  // namespace tilescan::testing
 

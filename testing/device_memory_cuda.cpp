@@ -1,20 +1,13 @@
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstring>
 #include <string>
 
+#include "testing/device_error.h"
 #include "testing/device_memory.h"
 
 namespace tilescan::testing {
-namespace {
-
-void ThrowUnlessOk(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  cudaGetLastError();  // so that nobody takes it for an error of a later call
-  throw DeviceError(std::string(what) + ": " + cudaGetErrorString(error));
-}
-
-}  // namespace
 
 bool IsOnDevice(const char* backend) {
   return backend != nullptr && std::strcmp(backend, "cuda") == 0;
@@ -39,5 +32,14 @@ void CopyFromDevice(void* to, const std::byte* from, size_t bytes) {
 }
 
 void SynchronizeDevice() { ThrowUnlessOk(cudaDeviceSynchronize(), "waiting for the GPU"); }
+
+std::string DeviceBusId() {
+  int device = 0;
+  std::array<char, 32> text = {};
+  ThrowUnlessOk(cudaGetDevice(&device), "the current GPU");
+  ThrowUnlessOk(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device),
+                "the GPU's address");
+  return text.data();
+}
 
 }  // namespace tilescan::testing

@@ -2,12 +2,16 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "testing/device_memory.h"
 #include "tilescan/tilescan.hpp"
 
 namespace tilescan::testing {
@@ -43,6 +47,26 @@ std::string UtcDate() {
   return std::string(text, length);
 }
 
+// What the driver's tool says of the current GPU, one text a field; nothing if it does not.
+std::vector<std::string> AskDriver(const std::vector<std::string>& fields) {
+  std::string command = "nvidia-smi --id=" + DeviceBusId() + " --format=csv,noheader --query-gpu=";
+  for (const std::string& field : fields) command += (field == fields[0] ? "" : ",") + field;
+  std::FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
+  if (pipe == nullptr) return {};
+  std::string line;
+  for (int letter = std::fgetc(pipe); letter != EOF && letter != '\n'; letter = std::fgetc(pipe)) {
+    line += static_cast<char>(letter);
+  }
+  if (pclose(pipe) != 0) return {};
+  std::vector<std::string> values;
+  for (size_t begin = 0; begin <= line.size();) {
+    const size_t end = std::min(line.find(", ", begin), line.size());
+    values.push_back(line.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return values;
+}
+
 }  // namespace
 
 Environment DescribeEnvironment(int32_t num_threads) {
@@ -67,6 +91,23 @@ Environment DescribeEnvironment(int32_t num_threads) {
   environment.build_type = build.at("type");
   environment.flags = build.at("flags");
   environment.date = UtcDate();
+  return environment;
+}
+
+Environment DescribeDeviceEnvironment(int32_t num_threads) {
+  Environment environment = DescribeEnvironment(num_threads);
+  const nlohmann::json cuda = nlohmann::json::parse(Info()).at("cuda");
+  if (!cuda.at("available").get<bool>()) return environment;
+  environment.device = cuda.at("name");
+  const auto version = cuda.at("driver_version").get<int>();
+  environment.driver =
+      "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  const std::vector<std::string> told =
+      AskDriver({"driver_version", "clocks.sm", "clocks.max.sm", "clocks.mem", "power.limit"});
+  if (told.size() != 5) return environment;
+  environment.driver = told[0] + ", " + environment.driver;
+  environment.clocks =
+      "sm " + told[1] + " of " + told[2] + ", memory " + told[3] + ", power limit " + told[4];
   return environment;
 }
 

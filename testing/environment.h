@@ -8,8 +8,9 @@
 namespace tilescan::testing {
 
 struct Environment {
-  std::string device;           // what computes: "cpu"
+  std::string device;           // what computes: "cpu", or a GPU's name
   std::string driver;           // of the device; for a CPU the operating system's kernel
+  std::string clocks;           // of a GPU, as its driver tells them; empty: not told, or no GPU
   std::string cpu;              // as the processor calls itself
   std::string cpu_model;        // "family 25 model 1"; empty where that is not told
   std::string instruction_set;  // the best that the library has for it
@@ -27,6 +28,9 @@ struct Environment {
 
 // Of this machine, this build, now. num_threads: 0 for all that the process may use.
 Environment DescribeEnvironment(int32_t num_threads);
+
+// The same with the current GPU as the device, if there is one that the library can use.
+Environment DescribeDeviceEnvironment(int32_t num_threads);
 
 }  // namespace tilescan::testing
 

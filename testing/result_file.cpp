@@ -22,9 +22,9 @@ Json ToJson(const Rate& rate) {
 
 Json EnvironmentJson(const ResultFile& file) {
   const Environment& environment = file.environment;
-  Json json = {{"device", environment.device},
-               {"driver", environment.driver},
-               {"cpu", environment.cpu},
+  Json json = {{"device", environment.device}, {"driver", environment.driver}};
+  if (!environment.clocks.empty()) json["clocks"] = environment.clocks;
+  json.update({{"cpu", environment.cpu},
                {"cpu_model", environment.cpu_model},
                {"instruction_set", environment.instruction_set},
                {"l2_cache_bytes", environment.l2_cache_bytes},
@@ -36,7 +36,7 @@ Json EnvironmentJson(const ResultFile& file) {
                {"compiler", environment.compiler},
                {"build_type", environment.build_type},
                {"flags", environment.flags},
-               {"date", environment.date}};
+               {"date", environment.date}});
   if (!file.implementations.empty()) json["implementations"] = file.implementations;
   for (const auto& [name, rate] : file.ceilings) json["ceilings"][name] = ToJson(rate);
   return json;

@@ -14,18 +14,16 @@
 namespace tilescan::testing {
 namespace {
 
-const ScanCase* FindScanCase(const std::string& name) {
-  for (const ScanCase& scan_case : ScanCases()) {
-    if (scan_case.name == name) return &scan_case;
-  }
-  return nullptr;
+template <typename Case>
+const Case* FindCase(const std::vector<Case>& cases, const std::string& name) {
+  const auto found = std::find_if(cases.begin(), cases.end(),
+                                  [&](const Case& any_case) { return any_case.name == name; });
+  return found == cases.end() ? nullptr : &*found;
 }
 
+const ScanCase* FindScanCase(const std::string& name) { return FindCase(ScanCases(), name); }
 const StateUpdateCase* FindStateUpdateCase(const std::string& name) {
-  for (const StateUpdateCase& update_case : StateUpdateCases()) {
-    if (update_case.name == name) return &update_case;
-  }
-  return nullptr;
+  return FindCase(StateUpdateCases(), name);
 }
 
 bool IsHalf(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }

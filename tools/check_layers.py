@@ -56,13 +56,15 @@ LAYERS = (
     Layer("cli", ("cli/", "testing/", PUBLIC), ("CLI/", "nlohmann/") + POSIX),
     Layer("bench", ("bench/", "testing/", PUBLIC), ("benchmark/", "CLI/", "nlohmann/") + POSIX),
     Layer("tests/package", (), (PUBLIC,)),
+    Layer("tests/gpu", ("tests/", "testing/", "hopper/ptx/", "numerics/", "core/", PUBLIC),
+          ("gtest/", "nlohmann/") + CUDA),
     Layer("tests", ("tests/", "testing/", "bench/", "cli/", "api/", "plan/", "cpu/", "reference/",
                     "numerics/", "core/", PUBLIC),
           ("gtest/", "gmock/", "nlohmann/", "fuzzer/", "hwy/") + POSIX),
     Layer("examples", (PUBLIC,)),
 )
 SOURCE_FOLDERS = sorted({layer.folder.split("/")[0] for layer in LAYERS})
-C_ONLY = Path("include/tilescan/tilescan.h"), Path("include/tilescan/version.h")
+C_ONLY = tuple(Path("include/tilescan", name) for name in ("tilescan.h", "types.h", "version.h"))
 
 
 def is_allowed(path, prefixes):

@@ -1,78 +1,149 @@
 #!/bin/sh
 # Checks the CUDA component on a GPU machine, which needs nothing of this repository's tools:
 #
-#   tools/gpu_check.sh pack FOLDER   builds here (no GPU is needed), and puts all that is needed there
-#   FOLDER/gpu_check.sh run          on the GPU machine: every test on the GPU's kernels
-#   FOLDER/gpu_check.sh sanitize     on the GPU machine: the named cases under compute-sanitizer
+#   tools/gpu_check.sh pack FOLDER [BUILD]   builds here, in BUILD (build/gpu; no GPU is needed), and
+#                                            puts all that is needed there into FOLDER
+#   FOLDER/gpu_check.sh run                  on the GPU machine: every test on the GPU's kernels
+#   FOLDER/gpu_check.sh sanitize [TOOL...]   on the GPU machine: a few cases of each kernel under
+#                                            compute-sanitizer (memcheck, racecheck)
 #
-# run and sanitize exit with 1 if anything failed. A test that a kernel does not take is skipped and
-# counted as that.
+# run and sanitize exit with 1 if anything failed. A program that passes no test, or is killed, has
+# failed. A test that a kernel does not take is skipped and counted as that.
 set -eu
 
-PROGRAMS="tests/scan_test tests/state_update_test tests/api_test tilescan libtilescan.so.0.1"
+PROGRAMS="tests/api_test tests/scan_test tests/state_update_test gpu/gpu_test tilescan"
+# A program that takes longer hangs.
 PROGRAM_SECONDS=300
+# A case under a tool that takes longer, likewise: they take seconds without one.
+SANITIZED_SECONDS=100
+
+# PROGRAM FILTER of what sanitize runs: small cases of each kernel, of one or two chunks, whole ones
+# and others, with everything optional, with padding; the instructions by themselves.
+SANITIZED="
+scan_test */cuda_stream_wgmma_seqlen_65
+scan_test */cuda_stream_wgmma_decay_both_signs
+scan_test */cuda_stream_wgmma_long_4133
+scan_test */cuda_*_C06_packed
+scan_test */cuda_*_seq_idx_padding_inside
+scan_test */cuda_*_shapes_b2_l33_h2_p64_g1_n64_bfloat16
+state_update_test */cuda_*_C09_slots
+state_update_test */cuda_*_decode_shapes_b1_l2_h2_p128_g1_n256_*
+state_update_test */cuda_*_decode_shapes_b5_l0_h8_p64_g1_n128_*
+gpu_test PtxMatrices.*:PtxWgmma.*:PtxSynchronization.*
+"
 
 pack() {
   folder=$1
   cd "$(dirname "$0")/.."
-  cmake --preset release -B build/gpu -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITECTURES=90;90a" \
-    -DTILESCAN_BUILD_BENCH=OFF
-  cmake --build build/gpu -j "$(nproc)"
+  build=${2:-build/gpu}
+  cmake --preset release -B "$build" -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITECTURES=90;90a"
+  # shellcheck disable=SC2086  # a list of names
+  cmake --build "$build" -j "$(nproc)" --target \
+    $(for program in $PROGRAMS; do basename "$program"; done | sed 's/^tilescan$/tilescan_cli/') \
+    tilescan_shared
   mkdir -p "$folder/lib"
   for program in $PROGRAMS; do
-    cp -L "build/gpu/$program" "$folder/"
+    cp -L "$build/$program" "$folder/"
     strip "$folder/$(basename "$program")"
   done
+  # For bench/gpu/gpu_bench.py.
+  cp -L "$build/libtilescan.so" "$folder/"
+  strip "$folder/libtilescan.so"
   # What a machine may lack.
-  cp -L "$(ldd build/gpu/tilescan | sed -n 's/.*=> \(.*libhwy[^ ]*\).*/\1/p')" "$folder/lib/"
+  cp -L "$(ldd "$build/tilescan" | sed -n 's/.*=> \(.*libhwy[^ ]*\).*/\1/p')" "$folder/lib/"
   cp tools/gpu_check.sh "$folder/"
 }
 
-# tests PROGRAM: those on the GPU's kernels.
-tests() {
-  log=$1.log
-  if timeout "$PROGRAM_SECONDS" "./$1" "--gtest_filter=*cuda*" --gtest_brief=1 >"$log" 2>&1 &&
-    grep -q '^\[  PASSED  \] [1-9]' "$log"; then
-    echo "passed: $1: $(grep -E '^\[  (PASSED|SKIPPED) ' "$log" | tr '\n' ' ')"
-  else
-    tail -n 60 "$log"
-    echo "failed: $1"
-    failed=1
+# report NAME STATUS SECONDS LOG WHAT: says how it went, from the exit status and from WHAT was found
+# in the log. Empty: nothing that passes.
+report() {
+  if [ "$2" -eq 0 ] && [ -n "$5" ]; then
+    echo "passed: $1: $5"
+    return
+  fi
+  tail -n 40 "$4"
+  case $2 in
+  124) echo "failed: $1: killed after $3 s" ;;
+  0) echo "failed: $1: nothing passed" ;;
+  *) echo "failed: $1: exit status $2" ;;
+  esac
+  failed=1
+}
+
+# outcome LOG: GoogleTest's counts, if a test passed.
+outcome() {
+  if grep -q '^\[  PASSED  \] [1-9]' "$1"; then
+    grep -E '^\[  (PASSED|SKIPPED|FAILED) +\] [0-9]' "$1" | tr '\n' ' '
   fi
 }
 
-sanitize() {
+# tests NAME PROGRAM FILTER: the tests that the filter names.
+tests() {
   log=$1.log
-  if timeout "$PROGRAM_SECONDS" compute-sanitizer --tool "$1" --error-exitcode 9 \
-    ./tilescan verify --backend cuda >"$log" 2>&1; then
-    echo "passed: $1: $(grep -E 'ERROR SUMMARY' "$log")"
-  else
-    grep -m 40 -E '^=====|^failed' "$log"
-    echo "failed: $1"
-    failed=1
-  fi
+  status=0
+  timeout "$PROGRAM_SECONDS" "./$2" "--gtest_filter=$3" --gtest_brief=1 >"$log" 2>&1 || status=$?
+  report "$1" "$status" "$PROGRAM_SECONDS" "$log" "$(outcome "$log")"
+}
+
+# command_of_tool NAME ARGUMENT...: a command of the tool that must succeed.
+command_of_tool() {
+  log=$1.log
+  name=$1
+  shift
+  status=0
+  timeout "$PROGRAM_SECONDS" ./tilescan "$@" >"$log" 2>&1 || status=$?
+  report "$name" "$status" "$PROGRAM_SECONDS" "$log" "$(tail -n 1 "$log")"
+}
+
+run() {
+  ./tilescan info
+  # By itself and first: only then has nothing else loaded a kernel.
+  tests gpu_prepare gpu_test 'PreparedGpu.PlansWithinACapture'
+  tests gpu_test gpu_test '-PreparedGpu.PlansWithinACapture'
+  tests api_test api_test '*'
+  tests state_update_test state_update_test '*cuda*'
+  tests scan_test scan_test '*cuda*'
+  command_of_tool bench_scan bench --backend cuda --dtype bf16 --seqlen 2048 --compare cpu \
+    --repeats 3
+  command_of_tool bench_update bench --backend cuda --operation state_update --batch 8 --repeats 3
+}
+
+# sanitize TOOL: each case by itself.
+sanitize() {
+  tool=$1
+  while read -r program filter; do
+    [ -n "$program" ] || continue
+    name=$tool.$program.$(printf '%s' "$filter" | tr -c 'A-Za-z0-9\n' '_')
+    status=0
+    timeout "$SANITIZED_SECONDS" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+      "./$program" "--gtest_filter=$filter" --gtest_brief=1 </dev/null >"$name.log" 2>&1 ||
+      status=$?
+    report "$name" "$status" "$SANITIZED_SECONDS" "$name.log" "$(outcome "$name.log")"
+  done <<END
+$SANITIZED
+END
 }
 
 case "${1:-}" in
 pack)
-  pack "$2"
+  shift
+  pack "$@"
   ;;
 run | sanitize)
+  command=$1
+  shift
   cd "$(dirname "$0")"
   export LD_LIBRARY_PATH="$PWD/lib"
   failed=0
-  if [ "$1" = run ]; then
-    ./tilescan info
-    tests state_update_test
-    tests scan_test
+  if [ "$command" = run ]; then
+    run
   else
-    sanitize memcheck
-    sanitize racecheck
+    for tool in ${*:-memcheck racecheck}; do sanitize "$tool"; done
   fi
   exit $failed
   ;;
 *)
-  echo "usage: $0 pack FOLDER | run | sanitize" >&2
+  echo "usage: $0 pack FOLDER [BUILD] | run | sanitize [TOOL...]" >&2
   exit 2
   ;;
 esac

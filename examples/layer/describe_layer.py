@@ -9,11 +9,13 @@ Needs numpy and safetensors only. Exits with 1 when the recorded results are not
 """
 
 import argparse
+import json
 import pathlib
 import sys
 
 import numpy as np
 import safetensors
+import safetensors.numpy
 
 FP32_UNIT_ROUNDOFF = 2.0**-24
 
@@ -109,6 +111,18 @@ def load(path: pathlib.Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Returns the tensors and the metadata of a safetensors file."""
     with safetensors.safe_open(path, framework="numpy") as file:
         return {name: file.get_tensor(name) for name in file.keys()}, file.metadata()
+
+
+def save(operands: dict[str, np.ndarray], metadata: dict[str, str], path: pathlib.Path) -> None:
+    """Writes safetensors with a sorted header, so that equal contents are equal files.
+
+    The library writes __metadata__ in an order that differs from run to run.
+    """
+    file = safetensors.numpy.save(operands, metadata=metadata)
+    header_end = 8 + int.from_bytes(file[:8], "little")
+    header = json.dumps(json.loads(file[8:header_end]), sort_keys=True).encode()
+    header += b" " * (-len(header) % 8)  # the format aligns the data to 8 bytes
+    path.write_bytes(len(header).to_bytes(8, "little") + header + file[header_end:])
 
 
 def main() -> int:

@@ -16,14 +16,12 @@ import dataclasses
 import gzip
 import hashlib
 import importlib.metadata
-import json
 import math
 import pathlib
 import sys
 import time
 
 import numpy as np
-import safetensors.torch
 import torch
 import tqdm
 from transformers import Mamba2Config, Mamba2ForCausalLM
@@ -205,18 +203,6 @@ def record(model: Mamba2ForCausalLM, input_ids: torch.Tensor,
     return {name: tensor.detach().contiguous() for name, tensor in tensors.items()}, options
 
 
-def save(tensors: dict[str, torch.Tensor], metadata: dict[str, str], path: pathlib.Path) -> None:
-    """Writes safetensors with a sorted header, so that equal contents are equal files.
-
-    The library writes __metadata__ in an order that differs from run to run.
-    """
-    file = safetensors.torch.save(tensors, metadata=metadata)
-    header_end = 8 + int.from_bytes(file[:8], "little")
-    header = json.dumps(json.loads(file[8:header_end]), sort_keys=True).encode()
-    header += b" " * (-len(header) % 8)  # the format aligns the data to 8 bytes
-    path.write_bytes(len(header).to_bytes(8, "little") + header + file[header_end:])
-
-
 def require_torch_path() -> None:
     """Refuses to record when transformers would call another implementation than its own."""
     for package in ("mamba_ssm", "kernels"):
@@ -297,7 +283,7 @@ def main() -> int:
               file=sys.stderr)
         return 1
     describe_layer.print_decay(operands, metadata)
-    save(tensors, metadata, args.output)
+    describe_layer.save(operands, metadata, args.output)
     print(f"{args.output}: {args.output.stat().st_size} bytes")
     return 0
 

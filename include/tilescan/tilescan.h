@@ -32,7 +32,7 @@
  * On a GPU (backend "cuda") operands and workspace are memory of the calling thread's current GPU,
  * the same when planning and when running. A run is enqueued on a stream and does not wait; it may
  * be captured in a CUDA graph, the first one too. Values inside operands are not looked at by the
- * host: see each operation for what wrong ones do.
+ * host, unless options ask for it (check_indices): see each operation for what wrong ones do.
  */
 #ifndef TILESCAN_TILESCAN_H_
 #define TILESCAN_TILESCAN_H_
@@ -40,6 +40,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tilescan/types.h"
 #include "tilescan/version.h"
 
 #if defined(_WIN32)
@@ -58,18 +59,6 @@ extern "C" {
 
 /* ---- Status ---------------------------------------------------------------------------------- */
 
-typedef enum tilescan_status {
-  TILESCAN_OK = 0,
-  /* An argument is wrong; the message names every violation found: argument, expected, got. */
-  TILESCAN_INVALID_ARGUMENT = 1,
-  /* The arguments are right, but the backend (or kernel) asked for cannot do it; the message
-   * says why. */
-  TILESCAN_UNSUPPORTED = 2,
-  TILESCAN_OUT_OF_MEMORY = 3,
-  /* A fault of the library itself. */
-  TILESCAN_INTERNAL = 4
-} tilescan_status;
-
 /* The name of a status ("invalid argument"), or "unknown status". Never NULL; static storage. */
 TILESCAN_API const char* tilescan_status_name(tilescan_status status);
 
@@ -79,87 +68,6 @@ TILESCAN_API const char* tilescan_last_error(void);
 
 /* "major.minor.patch" of the library that is loaded (TILESCAN_VERSION_STRING is the header's). */
 TILESCAN_API const char* tilescan_version(void);
-
-/* ---- Tensors --------------------------------------------------------------------------------- */
-
-/* Same layout and codes as DLPack's DLDataType. */
-typedef struct tilescan_dtype {
-  uint8_t code;   /* TILESCAN_DTYPE_* */
-  uint8_t bits;   /* 0: the operand is absent */
-  uint16_t lanes; /* 1 */
-} tilescan_dtype;
-
-#define TILESCAN_DTYPE_INT 0
-#define TILESCAN_DTYPE_UINT 1
-#define TILESCAN_DTYPE_FLOAT 2
-#define TILESCAN_DTYPE_BFLOAT 4
-#define TILESCAN_DTYPE_BOOL 6
-
-#define TILESCAN_MAX_NDIM 5
-
-/* A strided view of memory the caller owns. All zero: the operand is absent.
- * When planning, data may be NULL: memory is not touched. When running, data may be NULL only if
- * the view has no element. Memory must be aligned to its element. A plan for a GPU may rely on what
- * it was shown: where data was NULL or a multiple of 16 bytes, it must be one when running. */
-typedef struct tilescan_tensor {
-  void* data; /* address of the element at index (0, 0, ...) */
-  tilescan_dtype dtype;
-  int32_t ndim;
-  int64_t shape[TILESCAN_MAX_NDIM];
-  int64_t strides[TILESCAN_MAX_NDIM]; /* in elements; any value for inputs, 0 and negative too */
-} tilescan_tensor;
-
-static inline tilescan_dtype tilescan_make_dtype(int code, int bits) {
-  tilescan_dtype dtype;
-  dtype.code = (uint8_t)code;
-  dtype.bits = (uint8_t)bits;
-  dtype.lanes = 1;
-  return dtype;
-}
-static inline tilescan_dtype tilescan_float64(void) {
-  return tilescan_make_dtype(TILESCAN_DTYPE_FLOAT, 64);
-}
-static inline tilescan_dtype tilescan_float32(void) {
-  return tilescan_make_dtype(TILESCAN_DTYPE_FLOAT, 32);
-}
-static inline tilescan_dtype tilescan_float16(void) {
-  return tilescan_make_dtype(TILESCAN_DTYPE_FLOAT, 16);
-}
-static inline tilescan_dtype tilescan_bfloat16(void) {
-  return tilescan_make_dtype(TILESCAN_DTYPE_BFLOAT, 16);
-}
-static inline tilescan_dtype tilescan_int32(void) {
-  return tilescan_make_dtype(TILESCAN_DTYPE_INT, 32);
-}
-static inline tilescan_dtype tilescan_int64(void) {
-  return tilescan_make_dtype(TILESCAN_DTYPE_INT, 64);
-}
-static inline tilescan_dtype tilescan_uint8(void) {
-  return tilescan_make_dtype(TILESCAN_DTYPE_UINT, 8);
-}
-static inline tilescan_dtype tilescan_bool(void) {
-  return tilescan_make_dtype(TILESCAN_DTYPE_BOOL, 8);
-}
-
-/* A view of a compact row-major array. ndim in 0..TILESCAN_MAX_NDIM (not checked here: planning
- * reports a bad one). */
-static inline tilescan_tensor tilescan_contiguous(void* data, tilescan_dtype dtype, int32_t ndim,
-                                                  const int64_t* shape) {
-  tilescan_tensor tensor;
-  int64_t stride = 1;
-  int32_t dim;
-  tensor.data = data;
-  tensor.dtype = dtype;
-  tensor.ndim = ndim;
-  for (dim = 0; dim < TILESCAN_MAX_NDIM; ++dim) tensor.shape[dim] = tensor.strides[dim] = 0;
-  for (dim = (ndim < TILESCAN_MAX_NDIM ? ndim : TILESCAN_MAX_NDIM) - 1; dim >= 0; --dim) {
-    tensor.shape[dim] = shape[dim];
-    tensor.strides[dim] = stride;
-    /* Unsigned: a shape whose product overflows is for planning to report. */
-    stride = (int64_t)((uint64_t)stride * (uint64_t)(shape[dim] > 0 ? shape[dim] : 1));
-  }
-  return tensor;
-}
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -192,9 +100,22 @@ typedef struct tilescan_options {
   /* Runs the CPU work instead of the library's own threads, if set. Read when planning; must
    * outlive the plan. */
   const tilescan_executor* executor;
+  /* 0 or 1. 1: a run on a GPU first reads the values of index operands, as a run on a CPU always
+   * does, and refuses wrong ones with the same message. To find faults: the run waits for what its
+   * stream holds, allocates host memory, and is refused while the stream is being captured. */
+  int32_t check_indices;
 } tilescan_options;
 
 TILESCAN_API void tilescan_options_init(tilescan_options* options);
+
+/* ---- GPUs ------------------------------------------------------------------------------------ */
+
+/* Loads every kernel onto a GPU, of the number that CUDA gives it, or of -1: the calling thread's
+ * current one; that stays current. Planning does so for the kernels of its problem, so a run may be
+ * captured without this call; after it plans may be made during a capture too, and the first plan
+ * takes no longer than others. Not to be called while a stream is being captured.
+ * TILESCAN_UNSUPPORTED: this build has no CUDA, or there is no GPU that it can use. */
+TILESCAN_API tilescan_status tilescan_prepare(int32_t device);
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
@@ -232,8 +153,8 @@ TILESCAN_API size_t tilescan_info(char* buffer, size_t capacity);
  * With cu_seqlens (batch 1) sequence s is the tokens [cu_seqlens[s], cu_seqlens[s + 1]), each from
  * its own initial state; the final state of an empty sequence is its initial state bit for bit
  * (zero without initial_states). cu_seqlens begins with 0, does not decrease and ends with seqlen;
- * other values are TILESCAN_INVALID_ARGUMENT when running on a CPU; on a GPU they give some result,
- * and no access outside the operands. Both together are an error.
+ * other values are TILESCAN_INVALID_ARGUMENT when running on a CPU, or with check_indices; else
+ * they give some result, and no access outside the operands. Both together are an error.
  *
  * Aliasing: no output may overlap an input or another output, except that final_states may be the
  * same memory, dtype and strides as initial_states.
@@ -295,9 +216,9 @@ TILESCAN_API tilescan_status tilescan_run_scan_forward(const tilescan_plan* plan
  * (batch, T, nheads, headdim), T steps. The other operands follow x: write [T,] for it.
  *
  * Slots. Batch row b uses state[state_batch_indices[b]], or state[b] without indices. A negative
- * index is padding: no state is read or written for that row, and its out is 0. On a CPU an index
- * >= slots, or the same slot twice, is TILESCAN_INVALID_ARGUMENT; on a GPU an index >= slots counts
- * as padding, and a slot given twice holds what either row made of it.
+ * index is padding: no state is read or written for that row, and its out is 0. An index >= slots,
+ * or the same slot twice, is TILESCAN_INVALID_ARGUMENT on a CPU, or with check_indices; else an
+ * index >= slots counts as padding, and a slot given twice holds what either row made of it.
  * fresh[b] != 0: the slot counts as zeros, whatever it holds.
  * num_accepted[b] in 0..T: the state becomes that after the first num_accepted[b] tokens, while out
  * covers all T; absent: T. Rejected tokens never reach the state. To verify drafts, call with 0

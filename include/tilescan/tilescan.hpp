@@ -161,14 +161,17 @@ class Plan {
     return text;
   }
 
-  // Returns when the work is done. workspace: workspace_bytes() or more.
-  void Run(const tilescan_scan_forward_args& args, std::span<std::byte> workspace) const {
+  // workspace: workspace_bytes() or more. On a CPU returns when the work is done; on a GPU, whose
+  // memory the workspace is then, the work is enqueued on stream, a cudaStream_t.
+  void Run(const tilescan_scan_forward_args& args, std::span<std::byte> workspace,
+           void* stream = nullptr) const {
     ThrowIfFailed(
-        tilescan_run_scan_forward(plan_, &args, workspace.data(), workspace.size(), nullptr));
+        tilescan_run_scan_forward(plan_, &args, workspace.data(), workspace.size(), stream));
   }
-  void Run(const tilescan_state_update_args& args, std::span<std::byte> workspace) const {
+  void Run(const tilescan_state_update_args& args, std::span<std::byte> workspace,
+           void* stream = nullptr) const {
     ThrowIfFailed(
-        tilescan_run_state_update(plan_, &args, workspace.data(), workspace.size(), nullptr));
+        tilescan_run_state_update(plan_, &args, workspace.data(), workspace.size(), stream));
   }
 
   const tilescan_plan* get() const noexcept { return plan_; }
@@ -184,6 +187,9 @@ void RunOnce(const Args& args, const tilescan_options* options = nullptr) {
   std::vector<std::byte> workspace(plan.workspace_bytes());
   plan.Run(args, workspace);
 }
+
+// See tilescan_prepare(). -1: the calling thread's current GPU.
+inline void Prepare(int32_t device = -1) { ThrowIfFailed(tilescan_prepare(device)); }
 
 // JSON: see tilescan_info().
 inline std::string Info() {

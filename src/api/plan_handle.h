@@ -41,10 +41,11 @@ tilescan_status MakePlan(const typename plan::Operation<Problem>::Args* args,
 template <typename Problem>
 tilescan_status RunPlan(const tilescan_plan* handle,
                         const typename plan::Operation<Problem>::Args* args,
-                        const plan::Place& place) noexcept {
+                        plan::Place place) noexcept {
   return Guard([&]() -> Status {
     if (handle == nullptr) return NullArgument<Problem>("plan");
     if (args == nullptr) return NullArgument<Problem>("args");
+    place.read_device = &cuda::ReadDevice;
     return plan::RunPlan<Problem>(*handle->plan, *args, place);
   });
 }

@@ -16,6 +16,7 @@ struct Options {
   int64_t chunk_size = 0;       // 0: choose
   int32_t num_threads = 0;      // 0: all the process may use
   const tilescan_executor* executor = nullptr;
+  bool check_indices = false;  // on a GPU, where that takes waiting
 };
 
 }  // namespace tilescan

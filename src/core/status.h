@@ -28,6 +28,10 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == TILESCAN_OK; }
   tilescan_status code() const { return code_; }
   const std::string& message() const { return message_; }
+  // The same failure, its message behind a prefix.
+  Status WithPrefix(const std::string& prefix) const {
+    return ok() ? *this : Status(code_, prefix + message_);
+  }
 
  private:
   Status(tilescan_status code, std::string message) : code_(code), message_(std::move(message)) {}

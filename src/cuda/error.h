@@ -13,6 +13,7 @@ namespace tilescan::cuda {
 // what: the kernel or call that failed.
 inline Status StatusOf(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return Status();
+  cudaGetLastError();  // so that nobody takes it for an error of a later call
   std::string message = std::string(what) + ": " + cudaGetErrorString(error);
   return error == cudaErrorMemoryAllocation ? Status::OutOfMemory(std::move(message))
                                             : Status::Internal(std::move(message));

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/sequences.h"
-#include "cuda/error.h"
+#include "cuda/launch.cuh"
 
 namespace tilescan::cuda {
 namespace {
@@ -230,9 +230,10 @@ Status WriteChunkTable(const ScanForwardProblem& problem, const ChunkGrid& grid,
   const int64_t num_entries = std::max(num_slots, problem.sizes.num_seqs);
   if (num_entries == 0) return Status();
   const int64_t num_blocks = (num_entries + kThreads - 1) / kThreads;
-  DescribeChunks<<<static_cast<unsigned>(num_blocks), kThreads, 0, stream>>>(problem, grid, table,
-                                                                             num_slots);
-  return StatusOf(cudaGetLastError(), "DescribeChunks");
+  return LaunchKernel(
+      "DescribeChunks", DescribeChunks,
+      {.grid = dim3(static_cast<unsigned>(num_blocks)), .num_threads = kThreads, .stream = stream},
+      problem, grid, table, num_slots);
 }
 
 RunCodes CarveRunCodes(const ScanForwardProblem& problem, int64_t num_slots, int64_t tile_size,
@@ -247,20 +248,22 @@ RunCodes CarveRunCodes(const ScanForwardProblem& problem, int64_t num_slots, int
 Status WriteRunCodes(const ScanForwardProblem& problem, int64_t num_slots, int64_t tile_size,
                      const ChunkTable& table, const RunCodes& codes, cudaStream_t stream) {
   if (!problem.operands.seq_idx.present() || num_slots == 0) return Status();
-  CountRuns<<<static_cast<unsigned>(problem.sizes.batch), kRunThreads, 0, stream>>>(
-      problem, codes.of_tokens);
-  TILESCAN_RETURN_IF_ERROR(StatusOf(cudaGetLastError(), "CountRuns"));
-  AlignRuns<<<static_cast<unsigned>(num_slots), static_cast<unsigned>(tile_size), 0, stream>>>(
-      problem.sizes.seqlen, table, codes);
-  return StatusOf(cudaGetLastError(), "AlignRuns");
+  TILESCAN_RETURN_IF_ERROR(LaunchKernel("CountRuns", CountRuns,
+                                        {.grid = dim3(static_cast<unsigned>(problem.sizes.batch)),
+                                         .num_threads = kRunThreads,
+                                         .stream = stream},
+                                        problem, codes.of_tokens));
+  return LaunchKernel("AlignRuns", AlignRuns,
+                      {.grid = dim3(static_cast<unsigned>(num_slots)),
+                       .num_threads = static_cast<unsigned>(tile_size),
+                       .stream = stream},
+                      problem.sizes.seqlen, table, codes);
 }
 
 Status LoadChunkKernels() {
-  cudaFuncAttributes attributes;
-  TILESCAN_RETURN_IF_ERROR(
-      StatusOf(cudaFuncGetAttributes(&attributes, DescribeChunks), "DescribeChunks"));
-  TILESCAN_RETURN_IF_ERROR(StatusOf(cudaFuncGetAttributes(&attributes, CountRuns), "CountRuns"));
-  return StatusOf(cudaFuncGetAttributes(&attributes, AlignRuns), "AlignRuns");
+  TILESCAN_RETURN_IF_ERROR(LoadKernel("DescribeChunks", DescribeChunks));
+  TILESCAN_RETURN_IF_ERROR(LoadKernel("CountRuns", CountRuns));
+  return LoadKernel("AlignRuns", AlignRuns);
 }
 
 }  // namespace tilescan::cuda

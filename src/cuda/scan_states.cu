@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "cuda/error.h"
+#include "cuda/launch.cuh"
 #include "numerics/elements.h"
 
 namespace tilescan::cuda {
@@ -29,6 +29,55 @@ __device__ void VisitState(int64_t headdim, int64_t dstate, const Visit& visit) 
     visit(idx / dstate, idx % dstate, idx);
   }
 }
+
+LaunchShape ShapeOf(int64_t num_blocks, cudaStream_t stream) {
+  return {
+      .grid = dim3(static_cast<unsigned>(num_blocks)), .num_threads = kThreads, .stream = stream};
+}
+
+// ---- whole operands ----
+
+// Where the state begins that is the block's, of those of an operand in order.
+__device__ int64_t StateOffset(const TensorView& view) {
+  int64_t offset = 0;
+  int64_t idx = blockIdx.x;
+  for (int dim = view.ndim - 3; dim >= 0; --dim) {
+    offset += idx % view.shape[dim] * view.strides[dim];
+    idx /= view.shape[dim];
+  }
+  return offset;
+}
+
+// A block a state.
+template <bool kIsPacking>
+__global__ void __launch_bounds__(kThreads) CopyStates(const TensorView view, float* compact) {
+  const int channel_dim = view.ndim - 2;
+  const int64_t headdim = view.shape[channel_dim];
+  const int64_t dstate = view.shape[channel_dim + 1];
+  const int64_t channel_stride = view.strides[channel_dim];
+  const int64_t state_stride = view.strides[channel_dim + 1];
+  const int64_t offset = StateOffset(view);
+  compact += blockIdx.x * headdim * dstate;
+  VisitState(headdim, dstate, [&](int64_t channel, int64_t n, int64_t idx) {
+    const int64_t element = offset + channel * channel_stride + n * state_stride;
+    if constexpr (kIsPacking) {
+      compact[idx] = numerics::LoadFloat(view, element);
+    } else {
+      numerics::StoreFloat(compact[idx], view, element);
+    }
+  });
+}
+
+template <bool kIsPacking>
+Status LaunchCopyStates(const TensorView& view, float* compact, cudaStream_t stream) {
+  if (view.num_elements() == 0) return Status();
+  int64_t num_blocks = 1;
+  for (int dim = 0; dim < view.ndim - 2; ++dim) num_blocks *= view.shape[dim];
+  return LaunchKernel("CopyStates", CopyStates<kIsPacking>, ShapeOf(num_blocks, stream), view,
+                      compact);
+}
+
+// ---- states of slots ----
 
 // Where a state begins in a compact array of states.
 __device__ int64_t CompactOffset(const ScanSizes& sizes, int64_t idx, int64_t head_idx) {
@@ -105,13 +154,20 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
+Status PackStates(const TensorView& from, float* to, cudaStream_t stream) {
+  return LaunchCopyStates<true>(from, to, stream);
+}
+
+Status UnpackStates(const float* from, const TensorView& to, cudaStream_t stream) {
+  return LaunchCopyStates<false>(to, const_cast<float*>(from), stream);
+}
+
 Status LoadInitialStates(const ScanForwardProblem& problem, const ChunkTable& table,
                          const SlotStates& states, cudaStream_t stream) {
   const int64_t num_blocks = problem.sizes.num_seqs * problem.sizes.nheads;
   if (!problem.operands.initial_states.present() || num_blocks == 0) return Status();
-  LoadInitial<<<static_cast<unsigned>(num_blocks), kThreads, 0, stream>>>(problem, table,
-                                                                          states.of_slots);
-  return StatusOf(cudaGetLastError(), "LoadInitial");
+  return LaunchKernel("LoadInitial", LoadInitial, ShapeOf(num_blocks, stream), problem, table,
+                      states.of_slots);
 }
 
 Status StoreStates(const ScanForwardProblem& problem, int64_t num_slots, const ChunkTable& table,
@@ -119,14 +175,12 @@ Status StoreStates(const ScanForwardProblem& problem, int64_t num_slots, const C
   const int64_t nheads = problem.sizes.nheads;
   const int64_t num_row_blocks = problem.sizes.num_seqs * nheads;
   if (problem.operands.final_states.present() && num_row_blocks > 0) {
-    StoreFinal<<<static_cast<unsigned>(num_row_blocks), kThreads, 0, stream>>>(
-        problem, table.num_chunks, states.of_rows);
-    TILESCAN_RETURN_IF_ERROR(StatusOf(cudaGetLastError(), "StoreFinal"));
+    TILESCAN_RETURN_IF_ERROR(LaunchKernel("StoreFinal", StoreFinal, ShapeOf(num_row_blocks, stream),
+                                          problem, table.num_chunks, states.of_rows));
   }
   if (problem.operands.states_out.present() && num_slots * nheads > 0) {
-    StoreStatesOut<<<static_cast<unsigned>(num_slots * nheads), kThreads, 0, stream>>>(
-        problem, table, states);
-    return StatusOf(cudaGetLastError(), "StoreStatesOut");
+    return LaunchKernel("StoreStatesOut", StoreStatesOut, ShapeOf(num_slots * nheads, stream),
+                        problem, table, states);
   }
   return Status();
 }
@@ -134,18 +188,16 @@ Status StoreStates(const ScanForwardProblem& problem, int64_t num_slots, const C
 Status PassEmptyRows(const ScanForwardProblem& problem, cudaStream_t stream) {
   const int64_t num_blocks = problem.sizes.num_seqs * problem.sizes.nheads;
   if (!problem.operands.final_states.present() || num_blocks == 0) return Status();
-  StoreFinal<<<static_cast<unsigned>(num_blocks), kThreads, 0, stream>>>(problem, nullptr, nullptr);
-  return StatusOf(cudaGetLastError(), "StoreFinal");
+  return LaunchKernel("StoreFinal", StoreFinal, ShapeOf(num_blocks, stream), problem, nullptr,
+                      nullptr);
 }
 
 Status LoadStateKernels() {
-  cudaFuncAttributes attributes;
-  const auto load = [&](auto* kernel, const char* name) {
-    return StatusOf(cudaFuncGetAttributes(&attributes, kernel), name);
-  };
-  TILESCAN_RETURN_IF_ERROR(load(LoadInitial, "LoadInitial"));
-  TILESCAN_RETURN_IF_ERROR(load(StoreFinal, "StoreFinal"));
-  return load(StoreStatesOut, "StoreStatesOut");
+  TILESCAN_RETURN_IF_ERROR(LoadKernel("CopyStates", CopyStates<true>));
+  TILESCAN_RETURN_IF_ERROR(LoadKernel("CopyStates", CopyStates<false>));
+  TILESCAN_RETURN_IF_ERROR(LoadKernel("LoadInitial", LoadInitial));
+  TILESCAN_RETURN_IF_ERROR(LoadKernel("StoreFinal", StoreFinal));
+  return LoadKernel("StoreStatesOut", StoreStatesOut);
 }
 
 }  // namespace tilescan::cuda

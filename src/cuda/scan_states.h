@@ -11,6 +11,10 @@
 
 namespace tilescan::cuda {
 
+// Copies an operand (.., nheads, headdim, dstate) of 4 or 5 dimensions to compact memory, and back.
+Status PackStates(const TensorView& from, float* to, cudaStream_t stream);
+Status UnpackStates(const float* from, const TensorView& to, cudaStream_t stream);
+
 // Compact, (.., nheads, headdim, dstate).
 struct SlotStates {
   float* of_slots = nullptr;  // before each chunk

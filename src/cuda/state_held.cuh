@@ -10,6 +10,17 @@
 
 namespace tilescan::cuda {
 
+// Takes a token into elements h of a row: h = dA h + dt_x B, and adds what they give to out.
+template <int kSize>
+__device__ void StepElements(float dA, float dt_x, const float (&B)[kSize], const float (&C)[kSize],
+                             float (&h)[kSize], float& sum) {
+#pragma unroll
+  for (int at = 0; at < kSize; ++at) {
+    h[at] = fmaf(dA, h[at], dt_x * B[at]);
+    sum = fmaf(h[at], C[at], sum);
+  }
+}
+
 // first_row: of the group, in the block.
 template <typename Shape>
 struct Held {
@@ -80,12 +91,7 @@ struct Held {
       for (int idx = 0; idx < Shape::kRows; ++idx) {
         const float dt_x = inputs.dt * inputs.x[first_row + RowInGroup(idx)];
         if (pass == 0) sum[idx] = 0.0f;
-#pragma unroll
-        for (int at = 0; at < Shape::kSize; ++at) {
-          float& h = value[idx][pass][at];
-          h = fmaf(inputs.dA, h, dt_x * B[at]);
-          sum[idx] = fmaf(h, C[at], sum[idx]);
-        }
+        StepElements(inputs.dA, dt_x, B, C, value[idx][pass], sum[idx]);
       }
     }
   }

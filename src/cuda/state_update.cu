@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "cuda/error.h"
+#include "cuda/launch.cuh"
 #include "cuda/state_held.cuh"
 #include "cuda/state_update_any.cuh"
 #include "cuda/state_update_once.cuh"
@@ -55,7 +55,8 @@ int64_t NumRowBlocks(const StateUpdateSizes& sizes, int64_t block_rows) {
   return (sizes.headdim + block_rows - 1) / block_rows;
 }
 
-// Calls launch(grid, first_batch) until the batch is through: a grid has a limited third dimension.
+// Calls launch(grid, first_batch) -> Status until the batch is through: a grid has a limited third
+// dimension.
 template <typename LaunchGrid>
 Status LaunchOverBatch(const StateUpdateSizes& sizes, int block_rows, const LaunchGrid& launch) {
   constexpr int64_t kMostBatch = 65535;
@@ -63,8 +64,7 @@ Status LaunchOverBatch(const StateUpdateSizes& sizes, int block_rows, const Laun
             static_cast<unsigned>(NumRowBlocks(sizes, block_rows)));
   for (int64_t first = 0; first < sizes.batch; first += kMostBatch) {
     grid.z = static_cast<unsigned>(std::min(sizes.batch - first, kMostBatch));
-    launch(grid, static_cast<int>(first));
-    TILESCAN_RETURN_IF_ERROR(StatusOf(cudaGetLastError(), "state_update"));
+    TILESCAN_RETURN_IF_ERROR(launch(grid, static_cast<int>(first)));
   }
   return Status();
 }
@@ -75,18 +75,16 @@ struct Load {
 
   template <typename Shape>
   Status Do() const {
-    return StatusOf(cudaFuncGetAttributes(&attributes, StateUpdateKernel<Shape>), "state_update");
+    return LoadKernel("state_update", StateUpdateKernel<Shape>);
   }
   template <typename Shape>
   Status DoOnce() const {
-    return StatusOf(cudaFuncGetAttributes(&attributes, StateStepKernel<Shape>), "state_update");
+    return LoadKernel("state_update", StateStepKernel<Shape>);
   }
   template <typename Shape>
   Status DoAny() const {
-    return StatusOf(cudaFuncGetAttributes(&attributes, StateUpdateAnyKernel<Shape>),
-                    "state_update");
+    return LoadKernel("state_update", StateUpdateAnyKernel<Shape>);
   }
-  mutable cudaFuncAttributes attributes = {};
 };
 
 struct Enqueue {
@@ -97,13 +95,15 @@ struct Enqueue {
   template <typename Shape>
   Status Do() const {
     return LaunchOverBatch(problem.sizes, Shape::kBlockRows, [&](dim3 grid, int first_batch) {
-      StateUpdateKernel<Shape><<<grid, kThreads, 0, stream>>>(problem, first_batch);
+      return LaunchKernel("state_update", StateUpdateKernel<Shape>, {grid, kThreads, 0, stream},
+                          problem, first_batch);
     });
   }
   template <typename Shape>
   Status DoOnce() const {
     return LaunchOverBatch(problem.sizes, Shape::kBlockRows, [&](dim3 grid, int first_batch) {
-      StateStepKernel<Shape><<<grid, kThreads, 0, stream>>>(problem, first_batch);
+      return LaunchKernel("state_update", StateStepKernel<Shape>, {grid, kThreads, 0, stream},
+                          problem, first_batch);
     });
   }
   template <typename Shape>
@@ -112,8 +112,8 @@ struct Enqueue {
         std::min<int64_t>(problem.sizes.num_tokens, kMostSums / Shape::kBlockRows));
     const size_t bytes = sizeof(float) * static_cast<size_t>(slab_tokens) * Shape::kBlockRows;
     return LaunchOverBatch(problem.sizes, Shape::kBlockRows, [&](dim3 grid, int first_batch) {
-      StateUpdateAnyKernel<Shape>
-          <<<grid, kThreads, bytes, stream>>>(problem, first_batch, slab_tokens);
+      return LaunchKernel("state_update", StateUpdateAnyKernel<Shape>,
+                          {grid, kThreads, bytes, stream}, problem, first_batch, slab_tokens);
     });
   }
 };
@@ -135,19 +135,27 @@ bool HasVectors(const StateUpdateProblem& problem, int64_t size) {
   return has_vectors;
 }
 
-template <typename T, int kLanes, int kPasses, typename Action>
-Status WithLanes(const StateUpdateProblem& problem, const Action& action) {
-  constexpr int kSize = Vectors<T>::kSize;
+template <typename T, int kLanes, int kPasses>
+struct Shapes {
+  static constexpr int kSize = Vectors<T>::kSize;
   using Any = Shape<Elements<kSize>, kLanes, kPasses, 1>;
   using Tokens = Shape<Vectors<T>, kLanes, kPasses, kHeldFloats / (kPasses * kSize)>;
   using Once = Shape<Vectors<T>, kLanes, kPasses, kHeldVectors / kPasses>;
   using Many =
       Shape<Vectors<T>, kLanes, kPasses, kHeldVectors / kPasses, kHeadRows / Once::kBlockRows>;
+};
+
+template <typename ShapesOfRow, typename Action>
+Status WithLanes(const StateUpdateProblem& problem, const Action& action) {
+  using Any = typename ShapesOfRow::Any;
+  using Once = typename ShapesOfRow::Once;
+  using Many = typename ShapesOfRow::Many;
   const StateUpdateSizes& sizes = problem.sizes;
-  if (action.is_unaligned || sizes.dstate > Any::kSegment || !HasVectors(problem, kSize)) {
+  if (action.is_unaligned || sizes.dstate > Any::kSegment ||
+      !HasVectors(problem, ShapesOfRow::kSize)) {
     return action.template DoAny<Any>();
   }
-  if (sizes.num_tokens > 1) return action.template Do<Tokens>();
+  if (sizes.num_tokens > 1) return action.template Do<typename ShapesOfRow::Tokens>();
   const int64_t num_row_blocks = NumRowBlocks(sizes, Many::kBlockRows);
   const bool fills_gpu = sizes.batch * sizes.nheads * num_row_blocks >=
                          int64_t{kStepBlocks} * Facts().num_multiprocessors;
@@ -156,15 +164,33 @@ Status WithLanes(const StateUpdateProblem& problem, const Action& action) {
                                                          : action.template DoOnce<Once>();
 }
 
-// As few lanes as hold a row.
+// All that there are, those of the shortest rows first.
+template <typename... AllShapes>
+struct ShapeList {};
+template <typename T>
+struct ShapesFor {
+  using List = ShapeList<Shapes<T, 16, 1>, Shapes<T, 32, 1>>;
+};
+template <>
+struct ShapesFor<float> {
+  using List = ShapeList<Shapes<float, 16, 1>, Shapes<float, 32, 1>, Shapes<float, 32, 2>>;
+};
+
+// The first that hold a row, else the last.
+template <typename First, typename... Others, typename Action>
+Status WithFirstOf(ShapeList<First, Others...>, const StateUpdateProblem& problem,
+                   const Action& action) {
+  if constexpr (sizeof...(Others) > 0) {
+    if (problem.sizes.dstate > First::Any::kSegment) {
+      return WithFirstOf(ShapeList<Others...>(), problem, action);
+    }
+  }
+  return WithLanes<First>(problem, action);
+}
+
 template <typename T, typename Action>
 Status WithShapeFor(const StateUpdateProblem& problem, const Action& action) {
-  constexpr int64_t kSize = Vectors<T>::kSize;
-  if (problem.sizes.dstate <= 16 * kSize) return WithLanes<T, 16, 1>(problem, action);
-  if constexpr (sizeof(T) == sizeof(float)) {
-    if (problem.sizes.dstate > 32 * kSize) return WithLanes<T, 32, 2>(problem, action);
-  }
-  return WithLanes<T, 32, 1>(problem, action);
+  return WithFirstOf(typename ShapesFor<T>::List(), problem, action);
 }
 
 template <typename Action>
@@ -177,6 +203,21 @@ Status WithShape(const StateUpdateProblem& problem, const Action& action) {
     default:
       return WithShapeFor<__half>(problem, action);
   }
+}
+
+template <typename ShapesOfRow>
+Status LoadShapes() {
+  TILESCAN_RETURN_IF_ERROR(Load{}.Do<typename ShapesOfRow::Tokens>());
+  TILESCAN_RETURN_IF_ERROR(Load{}.DoOnce<typename ShapesOfRow::Once>());
+  TILESCAN_RETURN_IF_ERROR(Load{}.DoOnce<typename ShapesOfRow::Many>());
+  return Load{}.DoAny<typename ShapesOfRow::Any>();
+}
+
+template <typename... AllShapes>
+Status LoadAll(ShapeList<AllShapes...>) {
+  Status status;
+  static_cast<void>(((status = LoadShapes<AllShapes>()).ok() && ...));
+  return status;
 }
 
 }  // namespace
@@ -192,6 +233,12 @@ std::string ReasonAgainstStateUpdate(const StateUpdateProblem& problem) {
 Status PrepareStateUpdate(const StateUpdateProblem& problem) {
   TILESCAN_RETURN_IF_ERROR(WithShape(problem, Load{}));
   return WithShape(problem, Load{.is_unaligned = true});
+}
+
+Status PrepareAllStateUpdates() {
+  TILESCAN_RETURN_IF_ERROR(LoadAll(ShapesFor<float>::List()));
+  TILESCAN_RETURN_IF_ERROR(LoadAll(ShapesFor<__nv_bfloat16>::List()));
+  return LoadAll(ShapesFor<__half>::List());
 }
 
 Status RunStateUpdate(const StateUpdateProblem& problem, cudaStream_t stream) {

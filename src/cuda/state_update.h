@@ -16,6 +16,8 @@ std::string ReasonAgainstStateUpdate(const StateUpdateProblem& problem);
 
 // Loads the kernels that runs of the problem may need, so that the first can be captured.
 Status PrepareStateUpdate(const StateUpdateProblem& problem);
+// The same for every problem.
+Status PrepareAllStateUpdates();
 
 // Enqueues the step. Values of index operands are not checked: a slot or count out of range counts
 // as padding or is clamped, a slot given twice gets either row's state.

@@ -67,11 +67,7 @@ __device__ void StepBits(const TokenInputs<Shape>& inputs, const LaneVectors<Sha
     for (int pass = 0; pass < Shape::kPasses; ++pass) {
       float h[Shape::kSize];
       Piece::ToFloats(state->bits[idx][pass], h);
-#pragma unroll
-      for (int at = 0; at < Shape::kSize; ++at) {
-        h[at] = fmaf(dA, h[at], dt_x * vectors.B[pass][at]);
-        sum[idx] = fmaf(h[at], vectors.C[pass][at], sum[idx]);
-      }
+      StepElements(dA, dt_x, vectors.B[pass], vectors.C[pass], h, sum[idx]);
       state->bits[idx][pass] = Piece::FromFloats(h);
     }
   }

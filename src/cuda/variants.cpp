@@ -30,6 +30,7 @@ constexpr std::array kStateUpdateVariants = {
         .workspace_bytes = [](const StateUpdateProblem&, const Schedule&) { return size_t{0}; },
         .prepare = [](const StateUpdateProblem& problem,
                       const Schedule&) { return PrepareStateUpdate(problem); },
+        .prepare_all = PrepareAllStateUpdates,
         .takes_stream = true,
         .run =
             [](const StateUpdateProblem& problem, const Launch& launch) {

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <cuda/ptx>
 
-#include "cuda/error.h"
+#include "cuda/launch.cuh"
 #include "hopper/masked_cb.h"
 #include "hopper/ptx/arithmetic.h"
 #include "hopper/ptx/mma.h"
@@ -179,9 +179,10 @@ Status RunMaskedCB(const ScanForwardProblem& problem, uint16_t* CB, uint32_t* wo
   params.nchunks = static_cast<int32_t>((sizes.seqlen + kChunkSize - 1) / kChunkSize);
   params.words = words;
   params.num_words = num_words;
-  const auto kernel = KernelFor(sizes.dstate);
-  kernel<<<static_cast<unsigned>(NumCBTiles(sizes)), kThreads, 0, stream>>>(params);
-  return cuda::StatusOf(cudaGetLastError(), "masked CB");
+  const cuda::LaunchShape shape = {.grid = dim3(static_cast<unsigned>(NumCBTiles(sizes))),
+                                   .num_threads = kThreads,
+                                   .stream = stream};
+  return cuda::LaunchKernel("masked CB", KernelFor(sizes.dstate), shape, params);
 }
 
 }  // namespace tilescan::hopper

@@ -133,6 +133,21 @@ Status PrepareScan(const ScanForwardProblem& problem) {
   return KernelsFor(problem.sizes).prepare(problem.operands.z.present());
 }
 
+Status PrepareAllScans() {
+  constexpr int64_t kHeaddimOfTwoHeads = 32;
+  for (const int64_t dstate : {64, 128, 256}) {
+    for (const int64_t headdim : {int64_t{kBlockRows}, kHeaddimOfTwoHeads}) {
+      ScanForwardProblem problem;
+      problem.sizes.headdim = headdim;
+      problem.sizes.dstate = dstate;
+      TILESCAN_RETURN_IF_ERROR(PrepareScan(problem));
+      problem.operands.z.dtype = DType::kBFloat16;
+      TILESCAN_RETURN_IF_ERROR(PrepareScan(problem));
+    }
+  }
+  return Status();
+}
+
 Status RunScan(const ScanForwardProblem& problem, int num_multiprocessors, void* workspace,
                cudaStream_t stream) {
   const ScanPlan plan = PlanOf(problem.sizes, num_multiprocessors);

@@ -22,6 +22,8 @@ size_t ScanWorkspaceBytes(const ScanForwardProblem& problem, int num_multiproces
 // Loads the kernels and finds what runs of the problem need, on the current GPU, so that the first
 // run can be captured.
 Status PrepareScan(const ScanForwardProblem& problem);
+// The same for every problem.
+Status PrepareAllScans();
 
 // Enqueues the scan: two or three kernels, no copies. num_multiprocessors is the current GPU's; it
 // decides how the work is cut, and so about the last bits of results. An operand that is not

@@ -19,6 +19,10 @@ std::string ReasonAgainst(const ScanForwardProblem& problem, const DeviceFacts& 
   return ReasonAgainstScan(problem);
 }
 
+Status PrepareAll() {
+  return cuda::Facts().compute_capability == 90 ? PrepareAllScans() : Status();
+}
+
 constexpr std::array kScanForwardVariants = {
     ScanForwardVariant{.backend = "cuda",
                        .name = "stream_wgmma",
@@ -35,6 +39,7 @@ constexpr std::array kScanForwardVariants = {
                            },
                        .prepare = [](const ScanForwardProblem& problem,
                                      const Schedule&) { return PrepareScan(problem); },
+                       .prepare_all = PrepareAll,
                        .takes_stream = true,
                        .run =
                            [](const ScanForwardProblem& problem, const Launch& launch) {

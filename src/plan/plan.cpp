@@ -24,7 +24,8 @@ Status MakePlan(const typename Operation<Problem>::Args& args, const tilescan_op
   }
   TILESCAN_RETURN_IF_ERROR(violations.ToStatus());
 
-  Planned<Problem> planned = {validated.described, validated.problem, {}};
+  Planned<Problem> planned = {
+      validated.described, validated.problem, {}, read_options.check_indices};
   TILESCAN_RETURN_IF_ERROR(
       Choose(planned.problem, read_options, facts, row_lists, &planned.choice));
   // Never null here, which clang-tidy cannot see.

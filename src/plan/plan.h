@@ -21,6 +21,7 @@ struct Planned {
   typename Operation<Problem>::Operands described;  // as the caller gave them, without data
   Problem problem;                                  // in normal form, without data
   Choice<Problem> choice;
+  bool check_indices = false;  // before each run on a GPU
 };
 
 class Plan {

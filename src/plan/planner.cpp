@@ -119,6 +119,7 @@ Options ReadOptions(const tilescan_options* given, Violations* violations) {
     ReadField(*given, &tilescan_options::chunk_size, &full);
     ReadField(*given, &tilescan_options::num_threads, &full);
     ReadField(*given, &tilescan_options::executor, &full);
+    ReadField(*given, &tilescan_options::check_indices, &full);
   }
   if (full.chunk_size < 0) {
     violations->Add(
@@ -131,12 +132,16 @@ Options ReadOptions(const tilescan_options* given, Violations* violations) {
   if (full.executor != nullptr && full.executor->parallel_for == nullptr) {
     violations->Add("options.executor has no parallel_for");
   }
+  if (full.check_indices != 0 && full.check_indices != 1) {
+    violations->Add(Text("options.check_indices is ", full.check_indices, ", expected 0 or 1"));
+  }
   return {.backend = NameOrEmpty(full.backend),
           .kernel = NameOrEmpty(full.kernel),
           .instruction_set = NameOrEmpty(full.instruction_set),
           .chunk_size = full.chunk_size,
           .num_threads = full.num_threads,
-          .executor = full.executor};
+          .executor = full.executor,
+          .check_indices = full.check_indices != 0};
 }
 
 template <typename Problem>

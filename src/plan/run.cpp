@@ -142,6 +142,9 @@ Status RunPlan(const Plan& plan, const typename Operation<Problem>::Args& args,
                         planned->choice.workspace_bytes, problem.operands, &violations);
   }
   TILESCAN_RETURN_IF_ERROR(violations.ToStatus());
+  if (planned->check_indices && planned->choice.variant->takes_stream) {
+    TILESCAN_RETURN_IF_ERROR(CheckDeviceIndices(problem, *place.read_device, place.stream));
+  }
   return planned->choice.variant->run(problem,
                                       {planned->choice.schedule, place.workspace, place.stream});
 }

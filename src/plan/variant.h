@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -56,6 +57,10 @@ struct Variant {
   // allocates nothing. May be null.
   Status (*prepare)(const Problem& problem, const Schedule& schedule);
 
+  // Of a GPU's row: does what prepare does, for every problem it takes, on the calling thread's
+  // current GPU. Does nothing on a GPU that is not the row's.
+  Status (*prepare_all)() = nullptr;
+
   // Whether operands and workspace are a GPU's and the run is enqueued on a stream (null: the
   // default one); else a run gets no stream and has ended when it returns.
   bool takes_stream = false;
@@ -86,6 +91,10 @@ namespace cuda {
 std::span<const StateUpdateVariant> StateUpdateVariants();
 // Probed once for each GPU.
 const CudaFacts& Facts();
+// Calls body with a GPU as the calling thread's current one; -1: the one that is.
+Status WithDevice(int32_t device, const std::function<Status()>& body);
+// A plan::ReadDevice of the current GPU. Refused while the stream is being captured.
+Status ReadDevice(void* to, const void* from, size_t num_bytes, void* stream);
 }  // namespace cuda
 namespace tile {
 std::span<const ScanForwardVariant> ScanForwardVariants();

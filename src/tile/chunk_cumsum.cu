@@ -5,13 +5,12 @@
 //   state_weights_i = 2^(a_last - a_i) dt_i, 0 outside the run of the chunk's last token
 //   chunk_decay = 2^a_last
 //
-// dt (batch, seqlen, nheads), A dt_bias (nheads), any float each; to steps, a_high, a_low and
-// state_weights (num_slots, nheads, 64) and chunk_decay (num_slots, nheads), fp32. a is summed in
-// fp64 and kept as two floats, high and what it lacks, because decays are exponentials of
-// differences that cancel: behind a strong decay one float would have lost the weak steps. One
-// token's exponent is bounded to +-1e5: its decay is 0 or infinite there, and the bound keeps it
-// from drowning those behind it. Where a slot has fewer than 64 tokens, and in padding, the step is
-// 0 and a stands still.
+// dt (batch, seqlen, nheads), A dt_bias (nheads), any float each; to token_rows (num_slots, nheads,
+// 4, 64) as TokenRow, and chunk_decay (num_slots, nheads), fp32. a is summed in fp64 and kept as
+// two floats, high and what it lacks, because decays are exponentials of differences that cancel:
+// behind a strong decay one float would have lost the weak steps. One token's exponent is bounded
+// to +-1e5: its decay is 0 or infinite there, and the bound keeps it from drowning those behind it.
+// Where a slot has fewer than 64 tokens, and in padding, the step is 0 and a stands still.
 //
 // A program a slot and 16 heads: a tile (64, 16) of dt, scanned along the tokens. Bound by reading
 // dt and writing four floats for each of its elements.
@@ -85,18 +84,26 @@ __tile__ Tile<T, 1, kColumns> LastRow(Tile<T, kChunkTile, kColumns> values) {
   return ct::sum<0>(ct::select(is_last, values, ct::zeros<Tile<T, kChunkTile, kColumns>>()));
 }
 
-__tile_global__ void ChunkCumsum(const void* dt, int32_t dt_dtype, int64_t dt_batch_stride,
-                                 int64_t dt_token_stride, int64_t dt_head_stride, const void* A,
-                                 int32_t A_dtype, int64_t A_stride, const void* dt_bias,
-                                 int32_t dt_bias_dtype, int64_t dt_bias_stride, int32_t dt_softplus,
-                                 float dt_limit_min, float dt_limit_max, const int64_t* first_token,
-                                 const int64_t* batch_idx, const int32_t* num_tokens,
-                                 const int32_t* run_codes, int64_t nheads, float* steps,
-                                 float* a_high, float* a_low, float* state_weights,
-                                 float* chunk_decay) {
+// values: a column for each head from head_slot on.
+__tile__ void StoreTokenRow(float* token_rows, int64_t head_slot, TokenRow row, Steps values,
+                            Tile<bool, 1, kHeads> is_head) {
+  constexpr int32_t head_stride = kTokenRows * kChunkTile;
+  const int64_t first =
+      head_slot * static_cast<int64_t>(head_stride) + row * static_cast<int64_t>(kChunkTile);
+  const auto offsets = RowIndices<kHeads>() * head_stride + ColumnIndices<kChunkTile>();
+  ct::store_masked(token_rows + first + offsets, ct::transpose(values), ct::transpose(is_head));
+}
+
+[[using cutile: hint(900, occupancy = 8)]] __tile_global__ void ChunkCumsum(
+    const void* dt, int32_t dt_dtype, int64_t dt_batch_stride, int64_t dt_token_stride,
+    int64_t dt_head_stride, const void* A, int32_t A_dtype, int64_t A_stride, const void* dt_bias,
+    int32_t dt_bias_dtype, int64_t dt_bias_stride, int32_t dt_softplus, float dt_limit_min,
+    float dt_limit_max, const int64_t* first_token, const int64_t* batch_idx,
+    const int32_t* num_tokens, const int32_t* run_codes, int64_t seqlen, int64_t nheads,
+    float* token_rows, float* chunk_decay) {
   const int64_t num_head_tiles = (nheads + kHeads - 1) / kHeads;
   const int64_t slot = ct::bid().x / num_head_tiles;
-  const ChunkPlace chunk = FindChunk(first_token, batch_idx, num_tokens, slot);
+  const ChunkPlace chunk = FindChunk(first_token, batch_idx, num_tokens, slot, seqlen);
   if (chunk.num_tokens == 0) return;
   const int64_t first_head = ct::bid().x % num_head_tiles * kHeads;
   const auto heads = ColumnIndices<kHeads>();
@@ -136,14 +143,10 @@ __tile_global__ void ChunkCumsum(const void* dt, int32_t dt_dtype, int64_t dt_ba
                                   ct::zeros<Steps>());
 
   const int64_t head_slot = slot * nheads + first_head;
-  const int64_t first = head_slot * static_cast<int64_t>(kChunkTile);
-  const auto offsets =
-      RowIndices<kHeads>() * static_cast<int32_t>(kChunkTile) + ColumnIndices<kChunkTile>();
-  const auto is_stored = ct::transpose(is_head);
-  ct::store_masked(steps + first + offsets, ct::transpose(step), is_stored);
-  ct::store_masked(a_high + first + offsets, ct::transpose(high), is_stored);
-  ct::store_masked(a_low + first + offsets, ct::transpose(low), is_stored);
-  ct::store_masked(state_weights + first + offsets, ct::transpose(weights), is_stored);
+  StoreTokenRow(token_rows, head_slot, kStep, step, is_head);
+  StoreTokenRow(token_rows, head_slot, kHigh, high, is_head);
+  StoreTokenRow(token_rows, head_slot, kLow, low, is_head);
+  StoreTokenRow(token_rows, head_slot, kWeight, weights, is_head);
   ct::store_masked(chunk_decay + head_slot + heads, Exp2OfSum(last_high, last_low), is_head);
 }
 
@@ -164,8 +167,7 @@ Status LaunchChunkCumsum(const StageCall& call) {
       A.strides[0], dt_bias.data, DTypeCode(dt_bias), dt_bias.strides[0],
       operands.dt_softplus ? 1 : 0, operands.dt_limit_min, operands.dt_limit_max,
       buffers.chunks.first_token, buffers.chunks.batch_idx, buffers.chunks.num_tokens,
-      buffers.runs.of_slots, sizes.nheads, buffers.steps, buffers.a_high, buffers.a_low,
-      buffers.state_weights, buffers.chunk_decay);
+      buffers.runs.of_slots, sizes.seqlen, sizes.nheads, buffers.token_rows, buffers.chunk_decay);
   return cuda::StatusOf(cudaGetLastError(), "ChunkCumsum");
 }
 

@@ -18,16 +18,33 @@ struct ChunkPlace {
   int32_t num_tokens;              // 0: the slot holds no chunk
 };
 
-// From the table.
+// From the table, or without one: each batch row is cut at multiples of kChunkTile.
 __tile__ inline ChunkPlace FindChunk(const int64_t* first_token, const int64_t* batch_idx,
-                                     const int32_t* num_tokens, int64_t slot) {
-  return {batch_idx[slot], first_token[slot], num_tokens[slot]};
+                                     const int32_t* num_tokens, int64_t slot, int64_t seqlen) {
+  ChunkPlace chunk{0, 0, 0};
+  if (num_tokens != nullptr) {
+    chunk.batch_idx = batch_idx[slot];
+    chunk.first_token = first_token[slot];
+    chunk.num_tokens = num_tokens[slot];
+  } else {
+    constexpr int64_t tile_size = kChunkTile;
+    const int64_t chunks_per_row = (seqlen + tile_size - 1) / tile_size;
+    chunk.batch_idx = slot / chunks_per_row;
+    chunk.first_token = slot % chunks_per_row * tile_size;
+    chunk.num_tokens = CountFrom<kChunkTile>(chunk.first_token, seqlen);
+  }
+  return chunk;
 }
 
 // values (.., kChunkTile), compact.
 template <typename T>
 __tile__ Tile<T, kChunkTile, 1> LoadTokens(const T* values, int64_t idx) {
   return ct::load(values + idx * static_cast<int64_t>(kChunkTile) + RowIndices<kChunkTile>());
+}
+
+// A row of what chunk_cumsum wrote of a head of a slot.
+__tile__ inline TokenColumn LoadTokenRow(const float* token_rows, int64_t head_slot, TokenRow row) {
+  return LoadTokens(token_rows, head_slot * static_cast<int64_t>(kTokenRows) + row);
 }
 
 // The run of each token, and whether the token is used: not padding, and not behind the chunk.
@@ -48,14 +65,12 @@ __tile__ inline TokenRuns LoadRuns(const int32_t* run_codes, int64_t slot, Chunk
   return {ct::select(codes < 0, ~codes, codes), codes >= 0};
 }
 
-// What chunk_cumsum wrote of a head of a slot.
 struct ChunkExponents {
   TokenColumn dt, a_high, a_low;
 };
-__tile__ inline ChunkExponents LoadExponents(const float* steps, const float* a_high,
-                                             const float* a_low, int64_t head_slot) {
-  return {LoadTokens(steps, head_slot), LoadTokens(a_high, head_slot),
-          LoadTokens(a_low, head_slot)};
+__tile__ inline ChunkExponents LoadExponents(const float* token_rows, int64_t head_slot) {
+  return {LoadTokenRow(token_rows, head_slot, kStep), LoadTokenRow(token_rows, head_slot, kHigh),
+          LoadTokenRow(token_rows, head_slot, kLow)};
 }
 
 template <typename TileType>

@@ -13,7 +13,7 @@
 // headdim and dstate are those of models; B and C come from the L2 cache after the first head of a
 // group.
 #include "tile/chunk_tiles.h"
-#include "tile/dispatch.h"
+#include "tile/dispatch_general.h"
 #include "tile/scan_stages.h"
 
 namespace tilescan::tile {
@@ -49,8 +49,8 @@ template <typename Compute, size_t kSide>
     int64_t z_head_stride, int64_t z_channel_stride, void* out, int64_t out_batch_stride,
     int64_t out_token_stride, int64_t out_head_stride, int64_t out_channel_stride,
     const int64_t* first_token, const int64_t* batch_idx, const int32_t* num_tokens,
-    const int32_t* run_before, const int32_t* run_codes, const float* steps, const float* a_high,
-    const float* a_low, const float* entry_states, int64_t nheads, int64_t headdim, int64_t ngroups,
+    const int32_t* run_before, const int32_t* run_codes, const float* token_rows,
+    const float* entry_states, int64_t seqlen, int64_t nheads, int64_t headdim, int64_t ngroups,
     int64_t dstate) {
   using Out = Tile<float, kChunkTile, kSide>;
   using Index = OffsetIn<kSide>;
@@ -60,7 +60,7 @@ template <typename Compute, size_t kSide>
   const int64_t slot = head_slot / nheads;
   const int64_t head_idx = head_slot % nheads;
   const int64_t group_idx = head_idx / (nheads / ngroups);
-  const ChunkPlace chunk = FindChunk(first_token, batch_idx, num_tokens, slot);
+  const ChunkPlace chunk = FindChunk(first_token, batch_idx, num_tokens, slot, seqlen);
   if (chunk.num_tokens == 0) return;
 
   const TokenRuns runs = LoadRuns(run_codes, slot, chunk);
@@ -91,7 +91,7 @@ template <typename Compute, size_t kSide>
     y = MultiplyAdd<Compute>(C_chunk, ct::transpose(H), y);
   }
 
-  const ChunkExponents exponents = LoadExponents(steps, a_high, a_low, head_slot);
+  const ChunkExponents exponents = LoadExponents(token_rows, head_slot);
   auto sees_row = RowIndices<kChunkTile>() >= ColumnIndices<kChunkTile>();
   y = y * Exp2OfSum(exponents.a_high, exponents.a_low);
   if (run_codes != nullptr) {
@@ -127,7 +127,7 @@ template <typename Compute, size_t kSide>
 }
 
 template <typename Compute, size_t kSide>
-Status LaunchSized(const StageCall& call) {
+Status LaunchGeneral(const StageCall& call) {
   if (call.only_loads) return LoadKernel(ComputeOut<Compute, kSide>, "ComputeOut");
   const ScanSizes& sizes = call.problem.sizes;
   const ScanForwardOperands& operands = call.problem.operands;
@@ -147,17 +147,17 @@ Status LaunchSized(const StageCall& call) {
       D.ndim == 2 ? D.strides[1] : 0, z.data, z.strides[0], z.strides[1], z.strides[2],
       z.strides[3], out.data, out.strides[0], out.strides[1], out.strides[2], out.strides[3],
       buffers.chunks.first_token, buffers.chunks.batch_idx, buffers.chunks.num_tokens,
-      buffers.chunks.run_before, buffers.runs.of_slots, buffers.steps, buffers.a_high,
-      buffers.a_low, buffers.entry_states, sizes.nheads, sizes.headdim, sizes.ngroups,
-      sizes.dstate);
+      buffers.chunks.run_before, buffers.runs.of_slots, buffers.token_rows,
+      static_cast<const float*>(buffers.entry_states), sizes.seqlen, sizes.nheads, sizes.headdim,
+      sizes.ngroups, sizes.dstate);
   return cuda::StatusOf(cudaGetLastError(), "ComputeOut");
 }
 
 }  // namespace
 
-Status LaunchComputeOut(const StageCall& call) {
-  return Dispatch(call.problem, [&]<typename Compute, size_t kSide>() {
-    return LaunchSized<Compute, kSide>(call);
+Status LaunchComputeOutGeneral(const StageCall& call) {
+  return DispatchGeneral(call.problem, [&]<typename Compute, size_t kSide>() {
+    return LaunchGeneral<Compute, kSide>(call);
   });
 }
 

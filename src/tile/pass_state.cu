@@ -14,7 +14,7 @@
 // turn. Bound by reading x and B once for each tile and by writing entry_states; serial along the
 // row.
 #include "tile/chunk_tiles.h"
-#include "tile/dispatch.h"
+#include "tile/dispatch_general.h"
 #include "tile/scan_stages.h"
 
 namespace tilescan::tile {
@@ -29,9 +29,9 @@ template <typename Compute, size_t kSide>
     int64_t B_batch_stride, int64_t B_token_stride, int64_t B_group_stride, int64_t B_state_stride,
     const int64_t* first_token, const int64_t* batch_idx, const int32_t* num_tokens,
     const int32_t* run_before, const int32_t* run_after, const int64_t* first_slot,
-    const int64_t* num_chunks, const int32_t* run_codes, const float* state_weights,
+    const int64_t* num_chunks, const int32_t* run_codes, const float* token_rows,
     const float* chunk_decay, float* entry_states, float* last_states, int32_t has_initial_states,
-    int64_t nheads, int64_t headdim, int64_t ngroups, int64_t dstate) {
+    int64_t seqlen, int64_t nheads, int64_t headdim, int64_t ngroups, int64_t dstate) {
   using State = Tile<float, kSide, kSide>;
   using Index = OffsetIn<kSide>;
   constexpr int64_t side = kSide;
@@ -65,7 +65,7 @@ template <typename Compute, size_t kSide>
     const int64_t head_slot = slot * nheads + head_idx;
     ct::store_masked(entry_states + head_slot * headdim * dstate + tile_offset + offsets, state,
                      is_stored);
-    const ChunkPlace chunk = FindChunk(first_token, batch_idx, num_tokens, slot);
+    const ChunkPlace chunk = FindChunk(first_token, batch_idx, num_tokens, slot, seqlen);
     const TokenRuns runs = LoadRuns(run_codes, slot, chunk);
     const auto is_kept = runs.is_used && runs.run == run_after[slot];
     const Matrix x_matrix{x, x_dtype,
@@ -81,8 +81,8 @@ template <typename Compute, size_t kSide>
     // A new run begins from zero, whatever the state was.
     state = ct::select(run_before[slot] == run_after[slot], state * chunk_decay[head_slot],
                        ct::zeros<State>());
-    state = MultiplyAdd<Compute>(ct::transpose(x_chunk * LoadTokens(state_weights, head_slot)),
-                                 B_chunk, state);
+    state = MultiplyAdd<Compute>(
+        ct::transpose(x_chunk * LoadTokenRow(token_rows, head_slot, kWeight)), B_chunk, state);
   }
   if (last_states != nullptr) {
     ct::store_masked(last_states + row_head * headdim * dstate + tile_offset + offsets, state,
@@ -91,7 +91,7 @@ template <typename Compute, size_t kSide>
 }
 
 template <typename Compute, size_t kSide>
-Status LaunchSized(const StageCall& call) {
+Status LaunchGeneral(const StageCall& call) {
   if (call.only_loads) return LoadKernel(PassState<Compute, kSide>, "PassState");
   const ScanSizes& sizes = call.problem.sizes;
   const TensorView& x = call.problem.operands.x;
@@ -105,18 +105,18 @@ Status LaunchSized(const StageCall& call) {
       DTypeCode(B), B.strides[0], B.strides[1], B.strides[2], B.strides[3],
       buffers.chunks.first_token, buffers.chunks.batch_idx, buffers.chunks.num_tokens,
       buffers.chunks.run_before, buffers.chunks.run_after, buffers.chunks.first_slot,
-      buffers.chunks.num_chunks, buffers.runs.of_slots, buffers.state_weights, buffers.chunk_decay,
-      buffers.entry_states, buffers.last_states,
-      call.problem.operands.initial_states.present() ? 1 : 0, sizes.nheads, sizes.headdim,
-      sizes.ngroups, sizes.dstate);
+      buffers.chunks.num_chunks, buffers.runs.of_slots, buffers.token_rows, buffers.chunk_decay,
+      static_cast<float*>(buffers.entry_states), buffers.last_states,
+      call.problem.operands.initial_states.present() ? 1 : 0, sizes.seqlen, sizes.nheads,
+      sizes.headdim, sizes.ngroups, sizes.dstate);
   return cuda::StatusOf(cudaGetLastError(), "PassState");
 }
 
 }  // namespace
 
-Status LaunchPassState(const StageCall& call) {
-  return Dispatch(call.problem, [&]<typename Compute, size_t kSide>() {
-    return LaunchSized<Compute, kSide>(call);
+Status LaunchPassStateGeneral(const StageCall& call) {
+  return DispatchGeneral(call.problem, [&]<typename Compute, size_t kSide>() {
+    return LaunchGeneral<Compute, kSide>(call);
   });
 }
 

@@ -1,5 +1,6 @@
-// The stages of the scan's forward: what they pass to each other, and the functions that launch
-// them. Each enqueues one kernel, or none where there is nothing to do, and returns its Status.
+// The stages of the scan's forward as its forms call them: what they pass to each other, and the
+// functions that launch them. Each enqueues one kernel, or none where there is nothing to do, and
+// returns its Status.
 #ifndef TILESCAN_TILE_SCAN_STAGES_H_
 #define TILESCAN_TILE_SCAN_STAGES_H_
 
@@ -15,21 +16,27 @@
 
 namespace tilescan::tile {
 
-// Device memory that the stages share; null: not used by this problem.
+// Device memory that the stages share; null: not used by this form or problem.
 struct StageBuffers {
-  cuda::ChunkTable chunks;
-  cuda::RunCodes runs;  // with seq_idx
-  // What chunk_cumsum makes, (num_slots, nheads, kChunkTile), and (num_slots, nheads).
-  float* steps = nullptr;
-  float* a_high = nullptr;
-  float* a_low = nullptr;
-  float* state_weights = nullptr;
+  cuda::ChunkTable chunks;  // null: each batch row is cut at multiples of kChunkTile
+  cuda::RunCodes runs;      // with seq_idx
+  // What chunk_cumsum makes: (num_slots, nheads, kTokenRows, kChunkTile) and (num_slots, nheads).
+  float* token_rows = nullptr;
   float* chunk_decay = nullptr;
-  // Compact fp32 states: before each chunk (num_slots, nheads, headdim, dstate), with
-  // initial_states already in the slots that begin a row; after each row (num_seqs, nheads,
-  // headdim, dstate).
-  float* entry_states = nullptr;
+  // The state before each chunk, (num_slots, nheads, headdim, dstate): fp32 for the general stages,
+  // with initial_states already in the slots that begin a row; bf16 for the bf16 stages.
+  void* entry_states = nullptr;
+  // Compact fp32 states (num_seqs, nheads, headdim, dstate) after each row.
   float* last_states = nullptr;
+  // ---- of the bf16 forms alone ----
+  // Compact fp32 states before each row; (batch, seqlen / states_every, nheads, headdim, dstate).
+  const float* first_states = nullptr;
+  float* states_out = nullptr;
+  float* skip_rows = nullptr;  // D as cuda/skip_rows.h
+  // tril(C B^T), (num_slots, ngroups, kChunkTile, kChunkTile) bf16.
+  void* CB = nullptr;
+  // (batch, nheads, tiles of headdim): whether a walk must be repaired (scan_stream.cu).
+  int32_t* must_repair = nullptr;
 };
 
 struct StageCall {
@@ -41,8 +48,17 @@ struct StageCall {
 };
 
 Status LaunchChunkCumsum(const StageCall& call);
-Status LaunchPassState(const StageCall& call);
-Status LaunchComputeOut(const StageCall& call);
+
+// Any dtype, stride, alignment and size; seq_idx and cu_seqlens.
+Status LaunchPassStateGeneral(const StageCall& call);
+Status LaunchComputeOutGeneral(const StageCall& call);
+
+// What ReasonAgainstBf16Stages() and ReasonAgainstStream() allow. Either form ends with the repair.
+Status LaunchMultiplyCB(const StageCall& call);
+Status LaunchPassStateBf16(const StageCall& call);
+Status LaunchComputeOutBf16(const StageCall& call);
+Status LaunchScanStream(const StageCall& call);
+Status LaunchRepair(const StageCall& call);
 
 // ---- for the launchers ----
 
@@ -50,7 +66,7 @@ constexpr int64_t CeilDiv(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
 
-// A problem of more programs than a grid has room for is refused.
+// The forms refuse problems of more programs than a grid has room for.
 inline unsigned GridOf(int64_t num_programs) { return static_cast<unsigned>(num_programs); }
 
 template <typename Kernel>

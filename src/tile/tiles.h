@@ -38,6 +38,11 @@ __tile__ Tile<Index, 1, kColumns> ColumnIndices() {
       ct::reshape(ct::iota<Tile<int32_t, kColumns>>(), ct::shape<1, kColumns>{}));
 }
 
+template <int32_t kDivisor>
+__tile__ int32_t CountTiles(int32_t extent) {
+  return (extent + kDivisor - 1) / kDivisor;
+}
+
 // How many of the kMost indices from first on lie below end.
 template <size_t kMost>
 __tile__ int32_t CountFrom(int64_t first, int64_t end) {

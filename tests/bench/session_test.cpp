@@ -132,6 +132,10 @@ TEST(Limits, AreThoseOfTheCoarsestDType) {
   EXPECT_GT(bfloat16.out, float32.out);
   const Errors float16 = Limits({DType::kFloat16, DType::kFloat32});
   EXPECT_DOUBLE_EQ(float16.out * 8, bfloat16.out);
+  const Errors float16_on_device = Limits({DType::kFloat16, DType::kFloat32}, true);
+  EXPECT_GT(float16_on_device.out, float16.out);
+  EXPECT_LT(float16_on_device.out, bfloat16.out);
+  EXPECT_LT(Limits({DType::kFloat64, DType::kFloat64}).out, float32.out);
   const Errors state = Limits({DType::kFloat32, DType::kBFloat16});
   EXPECT_EQ(state.out, float32.out);
   EXPECT_EQ(state.state, bfloat16.state);

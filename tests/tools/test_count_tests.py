@@ -65,6 +65,13 @@ class CountTestsTest(unittest.TestCase):
         (self.folder / "checks.txt").write_text("passed format\npassed layers\nfailed fuzz\n")
         self.assertEqual(self.count()[0][-1], "4 passed, 4 failed, 3 skipped")
 
+    def test_counts_every_shard(self):
+        for shard in range(2):
+            (self.folder / f"plan.{shard}.xml").write_text(GOOGLE_TEST)
+        lines, _ = self.count()
+        self.assertEqual(lines[-1], "2 passed, 2 failed, 4 skipped")
+        self.assertIn("failed: plan.1: Plan.Fails", lines)
+
     def test_passes_when_all_did(self):
         (self.folder / "checks.txt").write_text("passed format\npassed layers\n")
         self.assertEqual(self.count(), (["2 passed, 0 failed"], 0))

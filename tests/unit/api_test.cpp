@@ -101,6 +101,7 @@ TEST(Init, SetsDefaultsWhateverWasThere) {
   EXPECT_EQ(options.struct_size, sizeof(options));
   EXPECT_EQ(options.backend, nullptr);
   EXPECT_EQ(options.executor, nullptr);
+  EXPECT_EQ(options.check_indices, 0);
 }
 
 TEST(Init, AllowsNull) {
@@ -219,11 +220,13 @@ TEST(Run, LeavesOutAloneWhenItFails) {
   EXPECT_TRUE(scan.is_out_untouched());
 }
 
-// Every row of this build computes the same small scan, in a workspace of just the size asked for.
+// Every row of this build for CPUs computes the same small scan, in a workspace of just the size
+// asked for.
 TEST(Run, ComputesWithEveryRow) {
   int num_run = 0;
   for (const auto& rows : api::AllRows<ScanForwardProblem>()) {
     for (const ScanForwardVariant& row : rows) {
+      if (row.takes_stream) continue;  // its memory is a GPU's
       SmallScan scan;
       tilescan_options options;
       tilescan_options_init(&options);
@@ -250,6 +253,43 @@ TEST(Run, ComputesWithEveryRow) {
     }
   }
   EXPECT_GE(num_run, 3);
+}
+
+// What tilescan_info() says of the GPU.
+json InfoOfCuda() {
+  std::string text(tilescan_info(nullptr, 0), '\0');
+  tilescan_info(text.data(), text.size() + 1);
+  return json::parse(text).at("cuda");
+}
+
+TEST(Prepare, LoadsOntoTheGpuOrSaysWhyThereIsNone) {
+  const json cuda = InfoOfCuda();
+  const bool has_gpu = cuda.at("available").get<bool>();
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_EQ(tilescan_prepare(-1), has_gpu ? TILESCAN_OK : TILESCAN_UNSUPPORTED);
+    if (has_gpu) continue;
+    EXPECT_EQ(LastError(), "prepare: " + cuda.at("reason").get<std::string>());
+  }
+}
+
+TEST(Prepare, RefusesAGpuThatIsNotThere) {
+  const tilescan_status expected =
+      InfoOfCuda().at("available") ? TILESCAN_INVALID_ARGUMENT : TILESCAN_UNSUPPORTED;
+  EXPECT_EQ(tilescan_prepare(1000), expected);
+  EXPECT_EQ(LastError().rfind("prepare: ", 0), 0u) << LastError();
+}
+
+TEST(Prepare, CanDoSoForEveryGpuKernel) {
+  for (const auto& rows : api::AllRows<ScanForwardProblem>()) {
+    for (const auto& row : rows) {
+      EXPECT_EQ(row.prepare_all != nullptr, row.takes_stream) << row.name;
+    }
+  }
+  for (const auto& rows : api::AllRows<StateUpdateProblem>()) {
+    for (const auto& row : rows) {
+      EXPECT_EQ(row.prepare_all != nullptr, row.takes_stream) << row.name;
+    }
+  }
 }
 
 TEST(Describe, CutsTheTextToTheBuffer) {

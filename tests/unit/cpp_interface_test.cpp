@@ -142,6 +142,18 @@ TEST(Plan, Moves) {
   static_assert(!std::is_copy_constructible_v<Plan> && !std::is_copy_assignable_v<Plan>);
 }
 
+TEST(Prepare, ThrowsWhereThereIsNoGpu) {
+  const bool has_gpu = nlohmann::json::parse(Info()).at("cuda").at("available");
+  try {
+    Prepare();
+    EXPECT_TRUE(has_gpu);
+  } catch (const Error& error) {
+    EXPECT_FALSE(has_gpu);
+    EXPECT_EQ(error.status(), TILESCAN_UNSUPPORTED);
+    EXPECT_EQ(std::string(error.what()).rfind("prepare: ", 0), 0u) << error.what();
+  }
+}
+
 TEST(Info, IsJson) { EXPECT_TRUE(nlohmann::json::parse(Info()).contains("cpu")); }
 
 }  // namespace

@@ -143,6 +143,7 @@ TEST(ReadOptions, NullMeansDefaults) {
   EXPECT_EQ(options.chunk_size, 0);
   EXPECT_EQ(options.num_threads, 0);
   EXPECT_EQ(options.executor, nullptr);
+  EXPECT_FALSE(options.check_indices);
 }
 
 TEST(ReadOptions, ReadsEveryField) {
@@ -154,6 +155,7 @@ TEST(ReadOptions, ReadsEveryField) {
   given.chunk_size = 64;
   given.num_threads = 3;
   given.executor = &executor;
+  given.check_indices = 1;
   Violations violations("operation");
   const Options options = ReadOptions(&given, &violations);
   EXPECT_TRUE(violations.empty());
@@ -163,18 +165,21 @@ TEST(ReadOptions, ReadsEveryField) {
   EXPECT_EQ(options.chunk_size, 64);
   EXPECT_EQ(options.num_threads, 3);
   EXPECT_EQ(options.executor, &executor);
+  EXPECT_TRUE(options.check_indices);
 }
 
 TEST(ReadOptions, LeavesMissingFieldsAtTheirDefault) {
   tilescan_options given = DefaultOptions();
   given.chunk_size = 64;
   given.num_threads = 3;
+  given.check_indices = 1;
   const SizedStruct older(given, offsetof(tilescan_options, num_threads));
   Violations violations("operation");
   const Options options = ReadOptions(&older.get(), &violations);
   EXPECT_TRUE(violations.empty());
   EXPECT_EQ(options.chunk_size, 64);
   EXPECT_EQ(options.num_threads, 0);
+  EXPECT_FALSE(options.check_indices);
 }
 
 TEST(ReadOptions, RefusesAStructThatWasNotInitialised) {
@@ -199,6 +204,12 @@ TEST(ReadOptions, RefusesThreadsOutOfRange) {
                                            std::to_string(num_threads) +
                                            ", expected 0 (all) to 1024");
   }
+}
+
+TEST(ReadOptions, RefusesACheckThatIsNoTruthValue) {
+  tilescan_options options = DefaultOptions();
+  options.check_indices = 2;
+  EXPECT_EQ(OptionsMessage(options), "operation: options.check_indices is 2, expected 0 or 1");
 }
 
 TEST(ReadOptions, RefusesAnEmptyExecutor) {

@@ -1,6 +1,6 @@
-// Which instance of a stage a problem takes.
-#ifndef TILESCAN_TILE_DISPATCH_H_
-#define TILESCAN_TILE_DISPATCH_H_
+// Which instance of a general stage a problem takes.
+#ifndef TILESCAN_TILE_DISPATCH_GENERAL_H_
+#define TILESCAN_TILE_DISPATCH_GENERAL_H_
 
 #include <cuda_tf32.h>
 
@@ -33,7 +33,7 @@ inline bool HasNearElements(const TensorView& view) {
 // operands are multiplied in fp32. All others in tf32, which holds bf16 and fp16 exactly, and whose
 // exponents are those of fp32, so that a large state of small fp16 operands does not overflow.
 template <typename Launch>
-Status Dispatch(const ScanForwardProblem& problem, const Launch& launch) {
+Status DispatchGeneral(const ScanForwardProblem& problem, const Launch& launch) {
   constexpr int64_t kMostSmall = 32;
   constexpr int64_t kMostLarge = int64_t{1} << 24;
   const ScanForwardOperands& operands = problem.operands;
@@ -53,4 +53,4 @@ Status Dispatch(const ScanForwardProblem& problem, const Launch& launch) {
 
 }  // namespace tilescan::tile
 
-#endif  // TILESCAN_TILE_DISPATCH_H_
+#endif  // TILESCAN_TILE_DISPATCH_GENERAL_H_

@@ -1,10 +1,11 @@
-// The scan in its three stages: what they take, its workspace, and its launches in order.
+// The general form of the scan: what it takes, its workspace, and its launches in order.
 #include <algorithm>
 #include <string>
 
 #include "core/float64.h"
 #include "cuda/scan_chunks.h"
 #include "cuda/scan_states.h"
+#include "tile/scan_checks.h"
 #include "tile/scan_forward.h"
 #include "tile/scan_stages.h"
 
@@ -12,9 +13,6 @@ namespace tilescan::tile {
 namespace {
 
 constexpr int64_t kTileSize = kChunkTile;
-
-// A grid's programs, along its first dimension.
-constexpr double kMostPrograms = 2147483647.0;
 
 // At least the programs of the stage that has most. In double: sizes may be as large as they like.
 double CountPrograms(const ScanForwardProblem& problem, int64_t chunk_size) {
@@ -41,11 +39,7 @@ StageBuffers Carve(const ScanForwardProblem& problem, const cuda::ChunkGrid& gri
   const int64_t num_slots = cuda::NumSlots(problem, grid);
   buffers.chunks = cuda::CarveChunkTable(problem, grid, carver);
   buffers.runs = cuda::CarveRunCodes(problem, num_slots, kTileSize, carver);
-  const int64_t num_tokens = num_slots * sizes.nheads * kTileSize;
-  buffers.steps = carver.Take<float>(num_tokens);
-  buffers.a_high = carver.Take<float>(num_tokens);
-  buffers.a_low = carver.Take<float>(num_tokens);
-  buffers.state_weights = carver.Take<float>(num_tokens);
+  buffers.token_rows = carver.Take<float>(num_slots * sizes.nheads, kTokenRows * kTileSize);
   buffers.chunk_decay = carver.Take<float>(num_slots * sizes.nheads);
   const int64_t num_state_rows = sizes.nheads * sizes.headdim;
   buffers.entry_states = carver.Take<float>(num_slots * num_state_rows, sizes.dstate);
@@ -57,7 +51,7 @@ StageBuffers Carve(const ScanForwardProblem& problem, const cuda::ChunkGrid& gri
 
 }  // namespace
 
-std::string ReasonAgainstScan(const ScanForwardProblem& problem) {
+std::string ReasonAgainstGeneral(const ScanForwardProblem& problem) {
   std::string reason = ReasonAgainstFloat64(problem.operands.x);
   if (!reason.empty()) return reason;
   if (CountPrograms(problem, kTileSize) > kMostPrograms) {
@@ -66,7 +60,7 @@ std::string ReasonAgainstScan(const ScanForwardProblem& problem) {
   return "";
 }
 
-int64_t ChooseChunkSize(const ScanForwardProblem& problem, int64_t requested) {
+int64_t ChooseChunkSizeGeneral(const ScanForwardProblem& problem, int64_t requested) {
   int64_t chunk_size = requested == 0 ? kTileSize : std::min(requested, kTileSize);
   while (chunk_size < kTileSize && CountPrograms(problem, chunk_size) > kMostPrograms) {
     chunk_size = std::min(2 * chunk_size, kTileSize);
@@ -74,22 +68,35 @@ int64_t ChooseChunkSize(const ScanForwardProblem& problem, int64_t requested) {
   return chunk_size;
 }
 
-size_t ScanWorkspaceBytes(const ScanForwardProblem& problem, int64_t chunk_size) {
+size_t WorkspaceBytesGeneral(const ScanForwardProblem& problem, int64_t chunk_size) {
   Carver carver;
   Carve(problem, cuda::MakeChunkGrid(problem, chunk_size), carver);
   return carver.required_bytes();
 }
 
-Status PrepareScan(const ScanForwardProblem& problem) {
+Status PrepareGeneral(const ScanForwardProblem& problem) {
   TILESCAN_RETURN_IF_ERROR(cuda::LoadChunkKernels());
   TILESCAN_RETURN_IF_ERROR(cuda::LoadStateKernels());
   const StageCall call{.problem = problem, .only_loads = true};
   TILESCAN_RETURN_IF_ERROR(LaunchChunkCumsum(call));
-  TILESCAN_RETURN_IF_ERROR(LaunchPassState(call));
-  return LaunchComputeOut(call);
+  TILESCAN_RETURN_IF_ERROR(LaunchPassStateGeneral(call));
+  return LaunchComputeOutGeneral(call);
 }
 
-Status RunScan(const ScanForwardProblem& problem, const Launch& launch) {
+Status PrepareAllGeneral() {
+  // One problem for each instance that DispatchGeneral() has.
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (const int64_t size : {int64_t{1}, int64_t{128}}) {
+      ScanForwardProblem problem;
+      problem.operands.x.dtype = problem.operands.B.dtype = dtype;
+      problem.sizes.headdim = problem.sizes.dstate = size;
+      TILESCAN_RETURN_IF_ERROR(PrepareGeneral(problem));
+    }
+  }
+  return Status();
+}
+
+Status RunGeneral(const ScanForwardProblem& problem, const Launch& launch) {
   const auto stream = static_cast<cudaStream_t>(launch.stream);
   if (!HasTokens(problem)) return cuda::PassEmptyRows(problem, stream);
   const cuda::ChunkGrid grid = cuda::MakeChunkGrid(problem, launch.schedule.chunk_size);
@@ -99,14 +106,14 @@ Status RunScan(const ScanForwardProblem& problem, const Launch& launch) {
                        .buffers = Carve(problem, grid, carver),
                        .stream = stream};
   const StageBuffers& buffers = call.buffers;
-  const cuda::SlotStates states{buffers.entry_states, buffers.last_states};
+  const cuda::SlotStates states{static_cast<float*>(buffers.entry_states), buffers.last_states};
   TILESCAN_RETURN_IF_ERROR(cuda::WriteChunkTable(problem, grid, buffers.chunks, stream));
   TILESCAN_RETURN_IF_ERROR(cuda::WriteRunCodes(problem, call.num_slots, kTileSize, buffers.chunks,
                                                buffers.runs, stream));
   TILESCAN_RETURN_IF_ERROR(LaunchChunkCumsum(call));
   TILESCAN_RETURN_IF_ERROR(cuda::LoadInitialStates(problem, buffers.chunks, states, stream));
-  TILESCAN_RETURN_IF_ERROR(LaunchPassState(call));
-  TILESCAN_RETURN_IF_ERROR(LaunchComputeOut(call));
+  TILESCAN_RETURN_IF_ERROR(LaunchPassStateGeneral(call));
+  TILESCAN_RETURN_IF_ERROR(LaunchComputeOutGeneral(call));
   return cuda::StoreStates(problem, call.num_slots, buffers.chunks, states, stream);
 }
 

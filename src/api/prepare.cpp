@@ -1,0 +1,15 @@
+#include "plan/prepare.h"
+
+#include "api/last_error.h"
+#include "api/rows.h"
+
+tilescan_status tilescan_prepare(int32_t device) {
+  using tilescan::api::AllRows;
+  return tilescan::api::Guard([&] {
+    return tilescan::cuda::WithDevice(device, [] {
+      return tilescan::plan::PrepareRows(tilescan::api::Facts(),
+                                         AllRows<tilescan::ScanForwardProblem>(),
+                                         AllRows<tilescan::StateUpdateProblem>());
+    });
+  });
+}

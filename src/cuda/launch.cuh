@@ -1,0 +1,43 @@
+// Enqueues a kernel and says how that went.
+#ifndef TILESCAN_CUDA_LAUNCH_CUH_
+#define TILESCAN_CUDA_LAUNCH_CUH_
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "core/status.h"
+#include "cuda/error.h"
+
+namespace tilescan::cuda {
+
+struct LaunchShape {
+  dim3 grid;
+  unsigned num_threads;
+  size_t shared_bytes = 0;
+  cudaStream_t stream = nullptr;
+};
+
+// The status is that of this launch. After <<<>>> there is only the thread's last error to ask,
+// which may be of an earlier call of the caller's.
+template <typename... Params, typename... Args>
+Status LaunchKernel(const char* name, void (*kernel)(Params...), const LaunchShape& shape,
+                    const Args&... args) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid;
+  config.blockDim = dim3(shape.num_threads);
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = shape.stream;
+  return StatusOf(cudaLaunchKernelEx(&config, kernel, args...), name);
+}
+
+// Loads a kernel onto the current GPU, so that its first launch can be captured.
+template <typename... Params>
+Status LoadKernel(const char* name, void (*kernel)(Params...)) {
+  cudaFuncAttributes attributes;
+  return StatusOf(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)), name);
+}
+
+}  // namespace tilescan::cuda
+
+#endif  // TILESCAN_CUDA_LAUNCH_CUH_

@@ -1,0 +1,61 @@
+// Problems of every kind that the GPU's kernels tell apart.
+#ifndef TILESCAN_TESTS_GPU_DEVICE_CASES_H_
+#define TILESCAN_TESTS_GPU_DEVICE_CASES_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "testing/case_list.h"
+#include "testing/target.h"
+
+namespace tilescan::testing {
+
+inline std::vector<Target> DeviceTargets(const std::string& operation) {
+  std::vector<Target> targets = AllTargets(operation);
+  std::erase_if(targets, [](const Target& target) { return !target.IsOnDevice(); });
+  return targets;
+}
+
+inline std::vector<ScanCase> DeviceScanCases(uint64_t seed) {
+  std::vector<ScanCase> cases;
+  const auto add = [&](const char* name, const CaseSizes& sizes, DType dtype) {
+    cases.push_back(RandomScanCase(name, sizes, seed));
+    cases.back().x_dtype = dtype;
+    return &cases.back();
+  };
+  add("plain", {2, 300, 4, 64, 2, 128}, DType::kBFloat16);
+  AddOptionalOperands(add("gated", {2, 300, 4, 64, 2, 128}, DType::kBFloat16), seed);
+  // One row cut into pieces; more rows than multiprocessors, the last of them cut in halves.
+  add("pieces", {1, 20000, 2, 64, 1, 128}, DType::kBFloat16);
+  add("halves", {1, 256, 280, 64, 1, 128}, DType::kBFloat16);
+  AddOptionalOperands(add("float32", {2, 100, 4, 24, 2, 40}, DType::kFloat32), seed);
+  ScanCase* packed = add("packed", {1, 200, 2, 16, 1, 16}, DType::kFloat32);
+  packed->cu_seqlens = {0, 70, 70, 71, 200};
+  packed->states_every = 32;
+  ScanCase* runs = add("runs", {1, 200, 2, 16, 1, 16}, DType::kFloat16);
+  runs->seq_idx.assign(200, 0);
+  std::fill(runs->seq_idx.begin() + 90, runs->seq_idx.end(), 7);
+  return cases;
+}
+
+inline std::vector<StateUpdateCase> DeviceStateUpdateCases(uint64_t seed) {
+  std::vector<StateUpdateCase> cases;
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (const CaseSizes& sizes : std::vector<CaseSizes>{{3, 0, 4, 64, 2, 128},
+                                                         {64, 0, 64, 64, 8, 128},
+                                                         {3, 4, 4, 64, 2, 128},
+                                                         {3, 2, 4, 20, 2, 30}}) {
+      cases.push_back(
+          RandomStateUpdateCase(SizesName(sizes) + "_" + DTypeName(dtype), sizes, seed));
+      AddOptionalOperands(&cases.back(), seed);
+      cases.back().state_dtype = dtype;
+    }
+  }
+  return cases;
+}
+
+}  // namespace tilescan::testing
+
+#endif  // TILESCAN_TESTS_GPU_DEVICE_CASES_H_
