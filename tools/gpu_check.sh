@@ -14,6 +14,7 @@ set -eu
 PROGRAMS="tests/api_test tests/scan_test tests/state_update_test gpu/gpu_test tilescan"
 # A program that takes longer hangs.
 PROGRAM_SECONDS=300
+SHARDS=6
 # A case under a tool that takes longer, likewise: they take seconds without one.
 SANITIZED_SECONDS=100
 
@@ -85,6 +86,24 @@ tests() {
   report "$1" "$status" "$PROGRAM_SECONDS" "$log" "$(outcome "$log")"
 }
 
+# sharded_tests PROGRAM FILTER: in SHARDS processes at once, as the truth is computed on processors.
+sharded_tests() {
+  pids=
+  for shard in $(seq 0 $((SHARDS - 1))); do
+    GTEST_TOTAL_SHARDS=$SHARDS GTEST_SHARD_INDEX=$shard timeout "$PROGRAM_SECONDS" "./$1" \
+      "--gtest_filter=$2" --gtest_brief=1 >"$1.$shard.log" 2>&1 &
+    pids="$pids $!"
+  done
+  shard=0
+  for pid in $pids; do
+    status=0
+    wait "$pid" || status=$?
+    log=$1.$shard.log
+    report "$1.$shard" "$status" "$PROGRAM_SECONDS" "$log" "$(outcome "$log")"
+    shard=$((shard + 1))
+  done
+}
+
 # command_of_tool NAME ARGUMENT...: a command of the tool that must succeed.
 command_of_tool() {
   log=$1.log
@@ -102,7 +121,7 @@ run() {
   tests gpu_test gpu_test '-PreparedGpu.PlansWithinACapture'
   tests api_test api_test '*'
   tests state_update_test state_update_test '*cuda*'
-  tests scan_test scan_test '*cuda*'
+  sharded_tests scan_test '*cuda*'
   command_of_tool bench_scan bench --backend cuda --dtype bf16 --seqlen 2048 --compare cpu \
     --repeats 3
   command_of_tool bench_update bench --backend cuda --operation state_update --batch 8 --repeats 3

@@ -13,6 +13,12 @@ SCANS = {
     "W4": (1, 2048, 24, 64, 128, 1),
     "T(2^14,128)": (4, 2**14, 8, 64, 128, 1),
     "T(2^16,128)": (4, 2**16, 8, 64, 128, 1),
+    # As many tokens and channels as W1.
+    "headdim 128": (8, 4096, 40, 128, 128, 1),
+    "headdim 80": (8, 4096, 64, 80, 128, 1),
+    "headdim 32": (8, 4096, 160, 32, 128, 1),
+    "dstate 64": (8, 4096, 80, 64, 64, 1),
+    "dstate 256": (8, 4096, 80, 64, 256, 1),
 }
 # batch of a decoding step of 128 heads, headdim 64, dstate 128, 8 groups.
 DECODES = {"decode-1": 1, "decode-64": 64, "decode-256": 256}
