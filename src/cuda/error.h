@@ -19,6 +19,10 @@ inline Status StatusOf(cudaError_t error, const char* what) {
                                             : Status::Internal(std::move(message));
 }
 
+// Before launches by <<<>>>, after which there is only the thread's last error to ask: so that one
+// of an earlier call of the caller's is not taken for theirs.
+inline void ForgetEarlierError() { cudaGetLastError(); }
+
 }  // namespace tilescan::cuda
 
 #endif  // TILESCAN_CUDA_ERROR_H_

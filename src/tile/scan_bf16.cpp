@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/float64.h"
+#include "cuda/error.h"
 #include "cuda/scan_states.h"
 #include "cuda/skip_rows.h"
 #include "tile/scan_forward.h"
@@ -198,6 +199,7 @@ Status Run(const ScanForwardProblem& problem, const Launch& launch, CarveFunctio
   const ScanForwardOperands& operands = problem.operands;
   const auto stream = static_cast<cudaStream_t>(launch.stream);
   if (problem.sizes.seqlen == 0) return cuda::PassEmptyRows(problem, stream);
+  cuda::ForgetEarlierError();
   Carver carver(launch.workspace);
   const StageCall call{.problem = problem,
                        .num_slots = NumSlots(problem.sizes),

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/float64.h"
+#include "cuda/error.h"
 #include "cuda/scan_chunks.h"
 #include "cuda/scan_states.h"
 #include "tile/scan_checks.h"
@@ -99,6 +100,7 @@ Status PrepareAllGeneral() {
 Status RunGeneral(const ScanForwardProblem& problem, const Launch& launch) {
   const auto stream = static_cast<cudaStream_t>(launch.stream);
   if (!HasTokens(problem)) return cuda::PassEmptyRows(problem, stream);
+  cuda::ForgetEarlierError();
   const cuda::ChunkGrid grid = cuda::MakeChunkGrid(problem, launch.schedule.chunk_size);
   Carver carver(launch.workspace);
   const StageCall call{.problem = problem,
