@@ -15,6 +15,13 @@ DType ToTesting(const tilescan_dtype& dtype) {
   return DType::kFloat32;
 }
 
+// All ones are NaN in every float dtype.
+void FillWithNan(const testing::HostTensor& tensor) {
+  if (tensor.num_elements() == 0) return;
+  const auto num_bytes = static_cast<size_t>(tensor.num_elements() * ElementBytes(tensor.dtype()));
+  std::memset(tensor.view().data, 0xff, num_bytes);
+}
+
 }  // namespace
 
 std::string BenchCase::Name() const {
@@ -51,7 +58,13 @@ OperationArgs* BenchWorkload::Next() {
 }
 
 void BenchWorkload::Restart() {
-  if (!states_) return;
+  // Nothing is taken for a contender's that one before it has written.
+  if (!states_) {
+    FillWithNan(scan_.out);
+    FillWithNan(scan_.final_states);
+    return;
+  }
+  FillWithNan(update_.out);
   const auto state_bytes =
       static_cast<size_t>(TensorBytes(std::get<tilescan_state_update_args>(args_).state).value());
   std::memcpy(states_->layer(0), update_.state.view().data, state_bytes);

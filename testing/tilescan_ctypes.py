@@ -29,7 +29,8 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("backend", ctypes.c_char_p),
                 ("kernel", ctypes.c_char_p), ("instruction_set", ctypes.c_char_p),
                 ("chunk_size", ctypes.c_int64), ("num_threads", ctypes.c_int32),
-                ("executor", ctypes.c_void_p), ("check_indices", ctypes.c_int32)]
+                ("executor", ctypes.c_void_p), ("check_indices", ctypes.c_int32),
+                ("reserved", ctypes.c_int32)]
 
 
 def _tensors(names: str) -> list[tuple[str, type]]:
@@ -96,12 +97,12 @@ class Library:
              num_threads: int = 0) -> "Call":
         """Plans a call. tensors: operands and outputs by field name, in any strides, on the CPU or,
         for the backend "cuda", on the current GPU."""
-        args = self._initialised(ARGS[operation], f"tilescan_{operation}_args_init")
+        args = self._initialised(ARGS[operation], f"tilescan_{operation}_args_init_sized")
         for name, tensor in tensors.items():
             setattr(args, name, _view(tensor))
         args.dt_softplus = int(dt_softplus)
         args.dt_limit = (ctypes.c_float * 2)(*dt_limit)
-        options = self._initialised(Options, "tilescan_options_init")
+        options = self._initialised(Options, "tilescan_options_init_sized")
         options.backend = backend.encode()
         options.kernel = kernel.encode() if kernel else None
         options.instruction_set = instruction_set.encode() if instruction_set else None
@@ -119,10 +120,8 @@ class Library:
 
     def _initialised(self, struct_type: type, function: str):
         struct = struct_type()
-        getattr(self._library, function)(ctypes.byref(struct))
-        if struct.struct_size != ctypes.sizeof(struct):
-            raise Error(f"{function}: the library's struct has {struct.struct_size} bytes, the one "
-                        f"declared here {ctypes.sizeof(struct)}")
+        getattr(self._library, function)(ctypes.byref(struct),
+                                         ctypes.c_size_t(ctypes.sizeof(struct)))
         return struct
 
     def _check(self, status: int) -> None:

@@ -26,7 +26,8 @@
  *
  * Every function returns a status or a plain value; none throws, prints, exits or aborts. After a
  * status other than TILESCAN_OK, tilescan_last_error() holds the reason, for the calling thread,
- * and no operand has been written. Running allocates no memory. A plan is immutable: it may be run
+ * and no operand has been written (but for TILESCAN_INTERNAL from a GPU, where kernels before the
+ * one that failed may have run). Running allocates no memory. A plan is immutable: it may be run
  * from several threads at once, each with its own workspace and its own outputs.
  *
  * On a GPU (backend "cuda") operands and workspace are memory of the calling thread's current GPU,
@@ -104,9 +105,15 @@ typedef struct tilescan_options {
    * does, and refuses wrong ones with the same message. To find faults: the run waits for what its
    * stream holds, allocates host memory, and is refused while the stream is being captured. */
   int32_t check_indices;
+  int32_t reserved; /* 0 */
 } tilescan_options;
 
-TILESCAN_API void tilescan_options_init(tilescan_options* options);
+/* Sets every option to its default. struct_size: that of the caller's header, which another version
+ * of the library respects. */
+TILESCAN_API void tilescan_options_init_sized(tilescan_options* options, size_t struct_size);
+static inline void tilescan_options_init(tilescan_options* options) {
+  tilescan_options_init_sized(options, sizeof(*options));
+}
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
@@ -188,8 +195,13 @@ typedef struct tilescan_scan_forward_args {
                            default 0, infinity */
 } tilescan_scan_forward_args;
 
-/* Sets every operand absent and every option to its default. */
-TILESCAN_API void tilescan_scan_forward_args_init(tilescan_scan_forward_args* args);
+/* Sets every operand absent and every option to its default; struct_size as in
+ * tilescan_options_init_sized(). */
+TILESCAN_API void tilescan_scan_forward_args_init_sized(tilescan_scan_forward_args* args,
+                                                        size_t struct_size);
+static inline void tilescan_scan_forward_args_init(tilescan_scan_forward_args* args) {
+  tilescan_scan_forward_args_init_sized(args, sizeof(*args));
+}
 
 /* Checks the operands' shapes, strides and dtypes (not their memory), chooses a kernel, and makes
  * a plan, to be freed with tilescan_plan_destroy(). On failure *plan is NULL. */
@@ -248,8 +260,12 @@ typedef struct tilescan_state_update_args {
   float dt_limit[2];                   /* as in the scan; default 0, infinity */
 } tilescan_state_update_args;
 
-/* Sets every operand absent and every option to its default. */
-TILESCAN_API void tilescan_state_update_args_init(tilescan_state_update_args* args);
+/* As tilescan_scan_forward_args_init_sized(). */
+TILESCAN_API void tilescan_state_update_args_init_sized(tilescan_state_update_args* args,
+                                                        size_t struct_size);
+static inline void tilescan_state_update_args_init(tilescan_state_update_args* args) {
+  tilescan_state_update_args_init_sized(args, sizeof(*args));
+}
 
 /* As tilescan_plan_scan_forward(). options->chunk_size has no meaning here and must be 0. */
 TILESCAN_API tilescan_status tilescan_plan_state_update(const tilescan_state_update_args* args,

@@ -18,6 +18,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -180,9 +181,14 @@ class Plan {
   tilescan_plan* plan_ = nullptr;
 };
 
-// Plans and runs once, with a workspace of its own. For repeated calls keep the plan.
+// Plans and runs once on the CPU, with a workspace of its own. For repeated calls keep the plan.
+// Throws TILESCAN_UNSUPPORTED for a GPU, whose memory a workspace must be.
 template <typename Args>
 void RunOnce(const Args& args, const tilescan_options* options = nullptr) {
+  if (options != nullptr && options->backend != nullptr &&
+      std::string_view(options->backend) == "cuda") {
+    throw Error(TILESCAN_UNSUPPORTED, "RunOnce: the backend is cuda, expected one of the CPU's");
+  }
   const Plan plan(args, options);
   std::vector<std::byte> workspace(plan.workspace_bytes());
   plan.Run(args, workspace);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/init_struct.h"
 #include "api/plan_handle.h"
 #include "plan/describe.h"
 
@@ -33,10 +34,8 @@ size_t Describe(char* buffer, size_t capacity, MakeText&& make_text) noexcept {
 }  // namespace
 }  // namespace tilescan::api
 
-void tilescan_options_init(tilescan_options* options) {
-  if (options == nullptr) return;
-  *options = {};
-  options->struct_size = sizeof(*options);
+void tilescan_options_init_sized(tilescan_options* options, size_t struct_size) {
+  tilescan::api::InitStruct(tilescan_options{}, struct_size, options);
 }
 
 void tilescan_plan_destroy(tilescan_plan* plan) { delete plan; }

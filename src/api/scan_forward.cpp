@@ -1,8 +1,9 @@
+#include "api/init_struct.h"
 #include "api/plan_handle.h"
 #include "plan/read_args.h"
 
-void tilescan_scan_forward_args_init(tilescan_scan_forward_args* args) {
-  if (args != nullptr) *args = tilescan::plan::DefaultScanForwardArgs();
+void tilescan_scan_forward_args_init_sized(tilescan_scan_forward_args* args, size_t struct_size) {
+  tilescan::api::InitStruct(tilescan::plan::DefaultScanForwardArgs(), struct_size, args);
 }
 
 tilescan_status tilescan_plan_scan_forward(const tilescan_scan_forward_args* args,

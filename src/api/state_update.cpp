@@ -1,8 +1,9 @@
+#include "api/init_struct.h"
 #include "api/plan_handle.h"
 #include "plan/read_args.h"
 
-void tilescan_state_update_args_init(tilescan_state_update_args* args) {
-  if (args != nullptr) *args = tilescan::plan::DefaultStateUpdateArgs();
+void tilescan_state_update_args_init_sized(tilescan_state_update_args* args, size_t struct_size) {
+  tilescan::api::InitStruct(tilescan::plan::DefaultStateUpdateArgs(), struct_size, args);
 }
 
 tilescan_status tilescan_plan_state_update(const tilescan_state_update_args* args,

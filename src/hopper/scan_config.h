@@ -82,9 +82,9 @@ struct ScanConfig {
 
   // Registers of a thread in the feeding warpgroup and in the others.
   static constexpr int kFeedRegisters = 56;
-  static constexpr int kHeadRegisters = 224;
-  static_assert(kFeedRegisters % 8 == 0 && kHeadRegisters % 8 == 0);
-  static_assert(kFeedRegisters + kRowWarpgroups * kHeadRegisters <=
+  static constexpr int kRowRegisters = 224;
+  static_assert(kFeedRegisters % 8 == 0 && kRowRegisters % 8 == 0);
+  static_assert(kFeedRegisters + kRowWarpgroups * kRowRegisters <=
                 (1 + kRowWarpgroups) * kStartRegisters);
 };
 

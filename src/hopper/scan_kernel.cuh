@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kScanThreads, 1)
     ::cuda::ptx::setmaxnreg_dec(::cuda::ptx::n32_t<Config::kFeedRegisters>{});
     Feed<Config>(params, storage);
   } else {
-    ::cuda::ptx::setmaxnreg_inc(::cuda::ptx::n32_t<Config::kHeadRegisters>{});
+    ::cuda::ptx::setmaxnreg_inc(::cuda::ptx::n32_t<Config::kRowRegisters>{});
     ScanRows<Config>(params, storage, warpgroup - 1);
   }
 }

@@ -92,13 +92,13 @@ __device__ __forceinline__ void LoadSlots(const ScanParams& params, const RowThr
       while (ptx::LoadAcquire(flag) == 0) __nanosleep(64);
     }
     const int32_t head = block * Config::kRowHeads + (Config::kRowHeads == 1 ? 0 : row_head);
-    const float decay = slot == first_slot ? 0.0f : __ldcg(params.slot_decays + head);
+    const float root = slot == first_slot ? 0.0f : __ldcg(params.slot_decay_roots + head);
     const float* from = SlotState<Config>(params, at, slot);
     ForEachPair<Config>([&](int idx, int row, int column) {
       const float2 pair =
           __ldcg(reinterpret_cast<const float2*>(from + row * Config::kDstate + column));
-      state[idx] = fmaf(state[idx], decay, pair.x);
-      state[idx + 1] = fmaf(state[idx + 1], decay, pair.y);
+      state[idx] = fmaf(state[idx] * root, root, pair.x);
+      state[idx + 1] = fmaf(state[idx + 1] * root, root, pair.y);
     });
   }
 }

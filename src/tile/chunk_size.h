@@ -10,6 +10,9 @@ namespace tilescan::tile {
 // The most tokens that a chunk may have.
 inline constexpr size_t kChunkTile = 64;
 
+// Of headdim in a tile of the bf16 forms.
+inline constexpr size_t kChannels = 64;
+
 // Rows of kChunkTile floats that chunk_cumsum writes for each slot and head: the steps dt; the
 // exponents a of the decays from the chunk's start, as two floats; the weights of the tokens in the
 // state after the chunk.

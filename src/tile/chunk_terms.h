@@ -12,15 +12,16 @@
 
 namespace tilescan::tile {
 
-// Of headdim in a tile.
-inline constexpr size_t kChannels = 64;
 using ChannelsByTokens = Tile<float, kChannels, kChunkTile>;
 using TokenLine = Tile<float, 1, kChunkTile>;
 
 // What chunk_cumsum wrote of a head of a slot.
 struct HeadChunk {
   TokenLine dt, a_high, a_low, weights;
-  Tile<float, 1, 1> decay;  // of the whole chunk
+  // Of the decays from the chunk's start to each token and over all of it: multiplied with twice,
+  // so that what is 0 stays 0 where a decay overflows.
+  TokenLine decay_roots;
+  Tile<float, 1, 1> last_root;
 };
 
 template <typename View>
@@ -29,9 +30,13 @@ __tile__ HeadChunk LoadHeadChunk(View token_rows, int32_t slot, int32_t head_idx
   const auto rows =
       ct::reshape(LoadAhead(token_rows, slot, head_idx, 0, 0), ct::shape<kTokenRows, kChunkTile>{});
   constexpr int32_t last = kChunkTile - 1;
-  return {ct::extract(rows, Line{}, kStep, 0), ct::extract(rows, Line{}, kHigh, 0),
-          ct::extract(rows, Line{}, kLow, 0), ct::extract(rows, Line{}, kWeight, 0),
-          ct::exp2(ct::extract(rows, ct::shape<1, 1>{}, kHigh, last))};
+  const auto a_high = ct::extract(rows, Line{}, kHigh, 0);
+  return {ct::extract(rows, Line{}, kStep, 0),
+          a_high,
+          ct::extract(rows, Line{}, kLow, 0),
+          ct::extract(rows, Line{}, kWeight, 0),
+          ct::exp2(a_high * 0.5f),
+          ct::exp2(ct::extract(rows, ct::shape<1, 1>{}, kHigh, last) * 0.5f)};
 }
 
 __tile__ inline TokenColumn AsColumn(TokenLine line) {

@@ -70,7 +70,8 @@ template <bool kHasZ, size_t kStates, size_t kStateTiles>
       y = ct::mma(H_rest, ct::transpose(C_rest), y);
     }
     const auto x_transposed = ct::transpose(x_chunk);
-    y = ct::mma(x_transposed, WeighTransposed(CB_chunk, chunk), y * ct::exp2(chunk.a_high));
+    y = y * chunk.decay_roots * chunk.decay_roots;
+    y = ct::mma(x_transposed, WeighTransposed(CB_chunk, chunk), y);
     y = y + D * ct::element_cast<float>(x_transposed);
     if constexpr (kHasZ) {
       const auto z_chunk =

@@ -20,7 +20,7 @@ using BChunk = Tile<__nv_bfloat16, kChunkTile, kStates>;
 constexpr size_t kPairTokens = 2 * kChunkTile;
 
 __tile__ State AddChunk(State state, InputChunk x, BChunk B, HeadChunk chunk) {
-  return ct::mma(WeighInput(x, chunk), B, state * chunk.decay);
+  return ct::mma(WeighInput(x, chunk), B, state * chunk.last_root * chunk.last_root);
 }
 
 template <typename View>

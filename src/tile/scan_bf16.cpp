@@ -132,11 +132,11 @@ void CarveCommon(const ScanForwardProblem& problem, Carver& carver, StageBuffers
   const ScanSizes& sizes = problem.sizes;
   const int64_t num_heads = NumSlots(sizes) * sizes.nheads;
   buffers->token_rows = carver.Take<float>(num_heads, kTokenRows * kTileSize);
-  buffers->chunk_decay = carver.Take<float>(num_heads);
+  buffers->decay_roots = carver.Take<float>(num_heads);
   buffers->skip_rows = carver.Take<float>(sizes.nheads, sizes.headdim);
   buffers->CB = carver.Take<uint16_t>(NumSlots(sizes) * sizes.ngroups, kTileSize * kTileSize);
   buffers->must_repair =
-      carver.Take<int32_t>(sizes.batch * sizes.nheads, CeilDiv(sizes.headdim, kTileSize));
+      carver.Take<int32_t>(sizes.batch * sizes.nheads, CeilDiv(sizes.headdim, kChannels));
   float* const absent = buffers->token_rows;
   buffers->first_states = CarveStates(operands.initial_states, absent, carver);
   // final_states may lie over initial_states, which the repair reads once more.

@@ -18,8 +18,7 @@
 //
 // Run...() enqueues on launch.stream, allocates nothing and does not synchronise. Values of
 // cu_seqlens and seq_idx are read on the device and not checked: whatever they are, only the
-// tensors' memory is touched. An address that is not aligned as planned is Unsupported; then
-// nothing has been enqueued.
+// tensors' memory is touched.
 #ifndef TILESCAN_TILE_SCAN_FORWARD_H_
 #define TILESCAN_TILE_SCAN_FORWARD_H_
 

@@ -6,7 +6,6 @@
 #include "cuda/error.h"
 #include "cuda/scan_chunks.h"
 #include "cuda/scan_states.h"
-#include "tile/scan_checks.h"
 #include "tile/scan_forward.h"
 #include "tile/scan_stages.h"
 
@@ -14,6 +13,8 @@ namespace tilescan::tile {
 namespace {
 
 constexpr int64_t kTileSize = kChunkTile;
+// A grid's programs, along its first dimension.
+constexpr double kMostPrograms = 2147483647.0;
 
 // At least the programs of the stage that has most. In double: sizes may be as large as they like.
 double CountPrograms(const ScanForwardProblem& problem, int64_t chunk_size) {
@@ -41,7 +42,7 @@ StageBuffers Carve(const ScanForwardProblem& problem, const cuda::ChunkGrid& gri
   buffers.chunks = cuda::CarveChunkTable(problem, grid, carver);
   buffers.runs = cuda::CarveRunCodes(problem, num_slots, kTileSize, carver);
   buffers.token_rows = carver.Take<float>(num_slots * sizes.nheads, kTokenRows * kTileSize);
-  buffers.chunk_decay = carver.Take<float>(num_slots * sizes.nheads);
+  buffers.decay_roots = carver.Take<float>(num_slots * sizes.nheads);
   const int64_t num_state_rows = sizes.nheads * sizes.headdim;
   buffers.entry_states = carver.Take<float>(num_slots * num_state_rows, sizes.dstate);
   if (operands.final_states.present() || operands.states_out.present()) {

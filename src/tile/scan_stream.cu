@@ -89,8 +89,8 @@ template <bool kHasZ, bool kRepairs, size_t kStates>
     const HeadChunk chunk = LoadHeadChunk(rows_view, slot, head_idx);
 
     auto y = ct::mma(ct::element_cast<__nv_bfloat16>(state), ct::transpose(C_chunk),
-                     ct::zeros<ChannelsByTokens>()) *
-             ct::exp2(chunk.a_high);
+                     ct::zeros<ChannelsByTokens>());
+    y = y * chunk.decay_roots * chunk.decay_roots;
     const auto x_transposed = ct::transpose(x_chunk);
     if constexpr (kRepairs) {
       y = AddWithCare(x_chunk, WeighTransposed(CB_chunk, chunk), y);
@@ -103,7 +103,7 @@ template <bool kHasZ, bool kRepairs, size_t kStates>
           LoadMatrix<kChunkTile, kChannels>(z_view, row_idx, chunk_idx, head_idx, channel_tile);
       y = y * Silu(ct::element_cast<float>(ct::transpose(z_chunk)));
     }
-    state = ct::mma(WeighInput(x_chunk, chunk), B_chunk, state * chunk.decay);
+    state = ct::mma(WeighInput(x_chunk, chunk), B_chunk, state * chunk.last_root * chunk.last_root);
     StoreOut(y, out_view, row_idx, chunk_idx, head_idx, channel_tile);
   }
   if constexpr (!kRepairs) {

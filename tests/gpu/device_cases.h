@@ -27,6 +27,11 @@ inline std::vector<ScanCase> DeviceScanCases(uint64_t seed) {
   };
   add("plain", {2, 300, 4, 64, 2, 128}, DType::kBFloat16);
   AddOptionalOperands(add("gated", {2, 300, 4, 64, 2, 128}, DType::kBFloat16), seed);
+  // Other instances of the kernels.
+  AddOptionalOperands(add("small", {2, 100, 4, 32, 2, 64}, DType::kBFloat16), seed);
+  add("two_heads", {2, 100, 6, 80, 2, 128}, DType::kBFloat16);
+  AddOptionalOperands(add("wide", {1, 100, 4, 64, 2, 256}, DType::kBFloat16), seed);
+  add("wide_plain", {1, 100, 4, 80, 2, 256}, DType::kBFloat16);
   // One row cut into pieces; more rows than multiprocessors, the last of them cut in halves.
   add("pieces", {1, 20000, 2, 64, 1, 128}, DType::kBFloat16);
   add("halves", {1, 256, 280, 64, 1, 128}, DType::kBFloat16);

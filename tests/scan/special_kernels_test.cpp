@@ -99,6 +99,24 @@ void AddLongRows(std::vector<ScanCase>* cases) {
   }
 }
 
+// States that grow by more than fp32 holds over a part of a row, but are 0 there.
+void AddGrowthFromZero(std::vector<ScanCase>* cases) {
+  CaseSizes sizes = kSizes;
+  sizes.batch = 1;
+  sizes.seqlen = 20000;
+  sizes.nheads = 2;
+  sizes.ngroups = 1;
+  ScanCase c = SpecialCase("growth_from_zero", sizes, 910);
+  c.dt_bias = {};
+  c.dt_softplus = false;
+  c.dt = Constant(1.2);
+  c.A = Constant(1);
+  const int64_t first = (sizes.seqlen - 40) * sizes.nheads * sizes.headdim;
+  const Fill x = c.x;
+  c.x = [x, first](int64_t idx) { return idx < first ? 0.0 : x(idx); };
+  cases->push_back(c);
+}
+
 // Heads of other sizes than the kernels' rows: heads of very different decay, and one with x that
 // is not finite, side by side in the rows that are computed together; rows cut in halves and in
 // pieces.
@@ -178,6 +196,7 @@ const std::vector<ScanCase>& SpecialCases() {
     AddSizes(&made);
     AddOperands(&made);
     AddLongRows(&made);
+    AddGrowthFromZero(&made);
     AddDecays(&made);
     AddOtherHeads(&made);
     return made;
@@ -258,6 +277,29 @@ TEST_P(SpecialKernelSlicesOn, SlicesOfOneBuffer) {
   const RunResult result = RunArgs(args, GetParam().Options());
   ASSERT_TRUE(result.ok()) << result.message;
   ExpectSameBits(operands, expected, "slices");
+}
+
+// final_states may be initial_states, also where x is not finite and in rows that are cut in
+// pieces.
+TEST_P(SpecialKernelSlicesOn, FinalStatesOverInitialStates) {
+  int num_taken = 0;
+  for (const char* name : {"seqlen_300", "long_4133", "sides_nonfinite_80", "dims_64_256_all"}) {
+    ScanCase c = CaseNamed(name);
+    if (!c.initial_states) AddOptionalOperands(&c, 911);
+    c.initial_states_dtype = c.final_states_dtype = DType::kFloat32;
+    const ScanOperands expected = BuildOperands(c);
+    const RunResult apart = RunCall(expected, GetParam().Options());
+    if (apart.status == TILESCAN_UNSUPPORTED) continue;
+    ++num_taken;
+    const ScanOperands operands = BuildOperands(c);
+    tilescan_scan_forward_args args = MakeArgs(operands);
+    args.final_states.data = args.initial_states.data;
+    const RunResult result = RunArgs(args, GetParam().Options());
+    EXPECT_TRUE(result.ok()) << name << ": " << result.message;
+    EXPECT_TRUE(operands.initial_states.HasSameBits(expected.final_states)) << name;
+    EXPECT_TRUE(operands.out.HasSameBits(expected.out)) << name;
+  }
+  if (num_taken == 0) GTEST_SKIP() << "takes none of the cases";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SpecialKernelSlicesOn, ::testing::ValuesIn(SpecialTargets()),

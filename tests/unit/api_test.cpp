@@ -104,6 +104,24 @@ TEST(Init, SetsDefaultsWhateverWasThere) {
   EXPECT_EQ(options.check_indices, 0);
 }
 
+// A header's structs, of a version with fewer fields or with more, in memory that goes on behind
+// them.
+TEST(Init, KeepsToTheCallersSize) {
+  constexpr size_t kRoom = 256;
+  static_assert(sizeof(tilescan_options) + 16 <= kRoom);
+  for (const size_t size : {offsetof(tilescan_options, check_indices), sizeof(tilescan_options),
+                            sizeof(tilescan_options) + 16}) {
+    alignas(tilescan_options) unsigned char room[kRoom];
+    std::memset(room, 0xff, sizeof(room));
+    auto* options = reinterpret_cast<tilescan_options*>(room);
+    tilescan_options_init_sized(options, size);
+    EXPECT_EQ(options->struct_size, size);
+    for (size_t idx = sizeof(size_t); idx < kRoom; ++idx) {
+      EXPECT_EQ(room[idx], idx < size ? 0 : 0xff) << "byte " << idx << " of " << size;
+    }
+  }
+}
+
 TEST(Init, AllowsNull) {
   tilescan_scan_forward_args_init(nullptr);
   tilescan_state_update_args_init(nullptr);
