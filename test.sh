@@ -57,10 +57,11 @@ fuzz() {
     -artifact_prefix="$RESULTS/" "build/fuzz/corpus/$name" $seeds
 }
 
-# What is compared with, what the tools draw with, and the CUDA compiler.
-python_packages() {
-  tests/python/install.sh "$VENV" &&
-    "$VENV/bin/pip" install --quiet --disable-pip-version-check -r bench/requirements.txt &&
+# What runs tests, what the tools draw with, and the CUDA compiler.
+python_tools() {
+  { [ -x "$VENV/bin/pip" ] || python3 -m venv "$VENV"; } &&
+    "$VENV/bin/pip" install --quiet --disable-pip-version-check -r bench/requirements.txt pytest \
+      -c tests/python/requirements.txt &&
     tools/cuda_toolchain.sh "$VENV/bin/python"
 }
 
@@ -77,7 +78,7 @@ mkdir -p "$RESULTS"
 say "What is needed"
 # shellcheck disable=SC2086  # a list of names
 tools/need_packages.sh $PACKAGES || exit 2
-check "python packages" python_packages
+check "python tools" python_tools
 
 say "Sources"
 check "format" tools/format.sh --check
@@ -86,7 +87,10 @@ pytest tools tests/tools
 
 say "Optimised build"
 # Code for GPUs is compiled, for Hopper, and cannot be run here: tools/gpu_check.sh.
+# What is compared with is big, and comes while the compiler works.
+beside check "python packages" tests/python/install.sh "$VENV"
 check "build release" build release -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITECTURES=90;90a" && {
+  together
   cpp_tests release
   check "CUDA sources for other GPUs" tools/compile_for_gpus.sh
   tests package ctest --test-dir build/release -R '^package_' --no-tests=error --output-on-failure \

@@ -24,7 +24,7 @@ SANITIZED="
 scan_test */cuda_stream_wgmma_seqlen_65
 scan_test */cuda_stream_wgmma_decay_both_signs
 scan_test */cuda_stream_wgmma_long_4133
-scan_test */cuda_*_seqlen_65:*/cuda_*_sides_nonfinite_80
+scan_test */cuda_*_seqlen_65:*/cuda_*_sides_nonfinite_80_128
 scan_test */cuda_*_dims_64_256_all:*/cuda_*_dims_80_128
 scan_test */cuda_*_C06_packed
 scan_test */cuda_*_seq_idx_padding_inside

@@ -33,11 +33,10 @@ struct ScanParams {
   numerics::DtOptions dt_options;
   // (batch, nheads, headdim, dstate)
   TensorView initial_states, final_states;
-  // Slots: states (slot, kRowBlocks, kBlockRows, dstate); the square root of the decay of each head
-  // over its part (slot, kRowBlocks, kRowHeads), to be multiplied with twice: what is 0 stays 0
-  // where the decay overflows; whether the states are there (slot, kRowWarpgroups).
+  // Slots: states (slot, kRowBlocks, kBlockRows, dstate); the decay of each head over its part
+  // (slot, kRowBlocks, kRowHeads); whether the states are there (slot, kRowWarpgroups).
   float* slot_states;
-  float* slot_decay_roots;
+  float* slot_decays;
   uint32_t* slot_flags;
 };
 

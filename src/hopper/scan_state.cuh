@@ -73,6 +73,11 @@ __device__ __forceinline__ float* SlotState(const ScanParams& params, const RowT
          StateColumn<Config>(at);
 }
 
+// What is 0 stays 0 where the decay over a part overflows.
+__device__ __forceinline__ float JoinPart(float before, float decay, float part) {
+  return before == 0.0f ? part : fmaf(before, decay, part);
+}
+
 // Joins the states of the slots before a piece: each over its own part, the first from the task's
 // beginning. Or takes the copy of the initial state.
 template <typename Config>
@@ -92,13 +97,13 @@ __device__ __forceinline__ void LoadSlots(const ScanParams& params, const RowThr
       while (ptx::LoadAcquire(flag) == 0) __nanosleep(64);
     }
     const int32_t head = block * Config::kRowHeads + (Config::kRowHeads == 1 ? 0 : row_head);
-    const float root = slot == first_slot ? 0.0f : __ldcg(params.slot_decay_roots + head);
+    const float decay = slot == first_slot ? 0.0f : __ldcg(params.slot_decays + head);
     const float* from = SlotState<Config>(params, at, slot);
     ForEachPair<Config>([&](int idx, int row, int column) {
       const float2 pair =
           __ldcg(reinterpret_cast<const float2*>(from + row * Config::kDstate + column));
-      state[idx] = fmaf(state[idx] * root, root, pair.x);
-      state[idx + 1] = fmaf(state[idx + 1] * root, root, pair.y);
+      state[idx] = JoinPart(state[idx], decay, pair.x);
+      state[idx + 1] = JoinPart(state[idx + 1], decay, pair.y);
     });
   }
 }

@@ -3,10 +3,10 @@
 //   dt = clamp(softplus(dt + dt_bias), dt_limit)                      as numerics/processed_dt.h
 //   a_i = log2(e) * sum over s <= i of dt_s A                         i, s tokens of the chunk
 //   state_weights_i = 2^(a_last - a_i) dt_i, 0 outside the run of the chunk's last token
-//   decay_roots = 2^(a_last / 2)
+//   chunk_decay = 2^a_last
 //
 // dt (batch, seqlen, nheads), A dt_bias (nheads), any float each; to token_rows (num_slots, nheads,
-// 4, 64) as TokenRow, and decay_roots (num_slots, nheads), fp32. a is summed in fp64 and kept as
+// 4, 64) as TokenRow, and chunk_decay (num_slots, nheads), fp32. a is summed in fp64 and kept as
 // two floats, high and what it lacks, because decays are exponentials of differences that cancel:
 // behind a strong decay one float would have lost the weak steps. One token's exponent is bounded
 // to +-1e5: its decay is 0 or infinite there, and the bound keeps it from drowning those behind it.
@@ -100,7 +100,7 @@ __tile__ void StoreTokenRow(float* token_rows, int64_t head_slot, TokenRow row, 
     int32_t dt_bias_dtype, int64_t dt_bias_stride, int32_t dt_softplus, float dt_limit_min,
     float dt_limit_max, const int64_t* first_token, const int64_t* batch_idx,
     const int32_t* num_tokens, const int32_t* run_codes, int64_t seqlen, int64_t nheads,
-    float* token_rows, float* decay_roots) {
+    float* token_rows, float* chunk_decay) {
   const int64_t num_head_tiles = (nheads + kHeads - 1) / kHeads;
   const int64_t slot = ct::bid().x / num_head_tiles;
   const ChunkPlace chunk = FindChunk(first_token, batch_idx, num_tokens, slot, seqlen);
@@ -147,8 +147,7 @@ __tile__ void StoreTokenRow(float* token_rows, int64_t head_slot, TokenRow row, 
   StoreTokenRow(token_rows, head_slot, kHigh, high, is_head);
   StoreTokenRow(token_rows, head_slot, kLow, low, is_head);
   StoreTokenRow(token_rows, head_slot, kWeight, weights, is_head);
-  ct::store_masked(decay_roots + head_slot + heads, Exp2OfSum(last_high * 0.5f, last_low * 0.5f),
-                   is_head);
+  ct::store_masked(chunk_decay + head_slot + heads, Exp2OfSum(last_high, last_low), is_head);
 }
 
 }  // namespace
@@ -168,7 +167,7 @@ Status LaunchChunkCumsum(const StageCall& call) {
       A.strides[0], dt_bias.data, DTypeCode(dt_bias), dt_bias.strides[0],
       operands.dt_softplus ? 1 : 0, operands.dt_limit_min, operands.dt_limit_max,
       buffers.chunks.first_token, buffers.chunks.batch_idx, buffers.chunks.num_tokens,
-      buffers.runs.of_slots, sizes.seqlen, sizes.nheads, buffers.token_rows, buffers.decay_roots);
+      buffers.runs.of_slots, sizes.seqlen, sizes.nheads, buffers.token_rows, buffers.chunk_decay);
   return cuda::StatusOf(cudaGetLastError(), "ChunkCumsum");
 }
 

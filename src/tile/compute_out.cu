@@ -93,8 +93,7 @@ template <typename Compute, size_t kSide>
 
   const ChunkExponents exponents = LoadExponents(token_rows, head_slot);
   auto sees_row = RowIndices<kChunkTile>() >= ColumnIndices<kChunkTile>();
-  const auto root = Exp2OfSum(exponents.a_high * 0.5f, exponents.a_low * 0.5f);
-  y = y * root * root;
+  y = y * Exp2OfSum(exponents.a_high, exponents.a_low);
   if (run_codes != nullptr) {
     sees_row = sees_row && runs.run == AsRow(runs.run);
     y = ct::select(runs.run == run_before[slot], y, ct::zeros<Out>());

@@ -30,7 +30,7 @@ template <typename Compute, size_t kSide>
     const int64_t* first_token, const int64_t* batch_idx, const int32_t* num_tokens,
     const int32_t* run_before, const int32_t* run_after, const int64_t* first_slot,
     const int64_t* num_chunks, const int32_t* run_codes, const float* token_rows,
-    const float* decay_roots, float* entry_states, float* last_states, int32_t has_initial_states,
+    const float* chunk_decay, float* entry_states, float* last_states, int32_t has_initial_states,
     int64_t seqlen, int64_t nheads, int64_t headdim, int64_t ngroups, int64_t dstate) {
   using State = Tile<float, kSide, kSide>;
   using Index = OffsetIn<kSide>;
@@ -79,8 +79,8 @@ template <typename Compute, size_t kSide>
     const auto x_chunk = LoadFloats<Index>(x_matrix, is_kept && is_channel);
     const auto B_chunk = LoadFloats<Index>(B_matrix, is_kept && is_state);
     // A new run begins from zero, whatever the state was.
-    state = ct::select(run_before[slot] == run_after[slot],
-                       state * decay_roots[head_slot] * decay_roots[head_slot], ct::zeros<State>());
+    state = ct::select(run_before[slot] == run_after[slot], state * chunk_decay[head_slot],
+                       ct::zeros<State>());
     state = MultiplyAdd<Compute>(
         ct::transpose(x_chunk * LoadTokenRow(token_rows, head_slot, kWeight)), B_chunk, state);
   }
@@ -105,7 +105,7 @@ Status LaunchGeneral(const StageCall& call) {
       DTypeCode(B), B.strides[0], B.strides[1], B.strides[2], B.strides[3],
       buffers.chunks.first_token, buffers.chunks.batch_idx, buffers.chunks.num_tokens,
       buffers.chunks.run_before, buffers.chunks.run_after, buffers.chunks.first_slot,
-      buffers.chunks.num_chunks, buffers.runs.of_slots, buffers.token_rows, buffers.decay_roots,
+      buffers.chunks.num_chunks, buffers.runs.of_slots, buffers.token_rows, buffers.chunk_decay,
       static_cast<float*>(buffers.entry_states), buffers.last_states,
       call.problem.operands.initial_states.present() ? 1 : 0, sizes.seqlen, sizes.nheads,
       sizes.headdim, sizes.ngroups, sizes.dstate);

@@ -132,7 +132,7 @@ void CarveCommon(const ScanForwardProblem& problem, Carver& carver, StageBuffers
   const ScanSizes& sizes = problem.sizes;
   const int64_t num_heads = NumSlots(sizes) * sizes.nheads;
   buffers->token_rows = carver.Take<float>(num_heads, kTokenRows * kTileSize);
-  buffers->decay_roots = carver.Take<float>(num_heads);
+  buffers->chunk_decay = carver.Take<float>(num_heads);
   buffers->skip_rows = carver.Take<float>(sizes.nheads, sizes.headdim);
   buffers->CB = carver.Take<uint16_t>(NumSlots(sizes) * sizes.ngroups, kTileSize * kTileSize);
   buffers->must_repair =

@@ -42,7 +42,7 @@ StageBuffers Carve(const ScanForwardProblem& problem, const cuda::ChunkGrid& gri
   buffers.chunks = cuda::CarveChunkTable(problem, grid, carver);
   buffers.runs = cuda::CarveRunCodes(problem, num_slots, kTileSize, carver);
   buffers.token_rows = carver.Take<float>(num_slots * sizes.nheads, kTokenRows * kTileSize);
-  buffers.decay_roots = carver.Take<float>(num_slots * sizes.nheads);
+  buffers.chunk_decay = carver.Take<float>(num_slots * sizes.nheads);
   const int64_t num_state_rows = sizes.nheads * sizes.headdim;
   buffers.entry_states = carver.Take<float>(num_slots * num_state_rows, sizes.dstate);
   if (operands.final_states.present() || operands.states_out.present()) {

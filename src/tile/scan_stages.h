@@ -22,8 +22,7 @@ struct StageBuffers {
   cuda::RunCodes runs;      // with seq_idx
   // What chunk_cumsum makes: (num_slots, nheads, kTokenRows, kChunkTile) and (num_slots, nheads).
   float* token_rows = nullptr;
-  // Of each chunk's decay, which is multiplied with twice: what is 0 stays 0 where it overflows.
-  float* decay_roots = nullptr;
+  float* chunk_decay = nullptr;
   // The state before each chunk, (num_slots, nheads, headdim, dstate): fp32 for the general stages,
   // with initial_states already in the slots that begin a row; bf16 for the bf16 stages.
   void* entry_states = nullptr;
