@@ -86,16 +86,20 @@ check "layers" tools/check_layers.py
 pytest tools tests/tools
 
 say "Optimised build"
-# Code for GPUs is compiled, for Hopper, and cannot be run here: tools/gpu_check.sh.
+# Code for GPUs is compiled, for Hopper, and cannot be run here: tools/gpu_check.sh. That compiles the
+# tests of single instructions too, which take a minute and are left out here.
 # What is compared with is big, and comes while the compiler works.
 beside check "python packages" tests/python/install.sh "$VENV"
-check "build release" build release -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITECTURES=90;90a" && {
+check "build release" build release -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITECTURES=90;90a" \
+  -DTILESCAN_BUILD_PTX_TESTS=OFF && {
   together
   cpp_tests release
   check "CUDA sources for other GPUs" tools/compile_for_gpus.sh
   tests package ctest --test-dir build/release -R '^package_' --no-tests=error --output-on-failure \
     --output-junit "$(pwd)/$RESULTS/package.xml"
-  pytest cli tests/cli --tool build/release/tilescan  # bench measures: nothing runs beside it
+  # It measures: nothing runs beside it.
+  pytest cli_bench tests/cli/test_bench.py --tool build/release/tilescan
+  beside pytest cli tests/cli --ignore tests/cli/test_bench.py --tool build/release/tilescan
   beside check "tilescan verify" build/release/tilescan verify
   beside pytest peers tests/python --build-dir build/release
   together

@@ -39,7 +39,8 @@ pack() {
   folder=$1
   cd "$(dirname "$0")/.."
   build=${2:-build/gpu}
-  cmake --preset release -B "$build" -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITECTURES=90;90a"
+  cmake --preset release -B "$build" -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITECTURES=90;90a" \
+    -DTILESCAN_BUILD_PTX_TESTS=ON
   # shellcheck disable=SC2086  # a list of names
   cmake --build "$build" -j "$(nproc)" --target \
     $(for program in $PROGRAMS; do basename "$program"; done | sed 's/^tilescan$/tilescan_cli/') \
