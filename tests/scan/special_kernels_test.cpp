@@ -286,7 +286,8 @@ TEST_P(SpecialKernelSlicesOn, SlicesOfOneBuffer) {
 // pieces.
 TEST_P(SpecialKernelSlicesOn, FinalStatesOverInitialStates) {
   int num_taken = 0;
-  for (const char* name : {"seqlen_300", "long_4133", "sides_nonfinite_80_128", "dims_64_256_all"}) {
+  for (const char* name :
+       {"seqlen_300", "long_4133", "sides_nonfinite_80_128", "dims_64_256_all"}) {
     ScanCase c = CaseNamed(name);
     if (!c.initial_states) AddOptionalOperands(&c, 911);
     c.initial_states_dtype = c.final_states_dtype = DType::kFloat32;
