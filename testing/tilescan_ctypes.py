@@ -29,8 +29,7 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("backend", ctypes.c_char_p),
                 ("kernel", ctypes.c_char_p), ("instruction_set", ctypes.c_char_p),
                 ("chunk_size", ctypes.c_int64), ("num_threads", ctypes.c_int32),
-                ("executor", ctypes.c_void_p), ("check_indices", ctypes.c_int32),
-                ("reserved", ctypes.c_int32)]
+                ("executor", ctypes.c_void_p), ("check_indices", ctypes.c_int32)]
 
 
 def _tensors(names: str) -> list[tuple[str, type]]:

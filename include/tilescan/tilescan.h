@@ -105,7 +105,6 @@ typedef struct tilescan_options {
    * does, and refuses wrong ones with the same message. To find faults: the run waits for what its
    * stream holds, allocates host memory, and is refused while the stream is being captured. */
   int32_t check_indices;
-  int32_t reserved; /* 0 */
 } tilescan_options;
 
 /* Sets every option to its default. struct_size: that of the caller's header, which another version

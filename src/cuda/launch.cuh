@@ -16,6 +16,7 @@ struct LaunchShape {
   unsigned num_threads;
   size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
+  bool is_cooperative = false;  // all blocks run at the same time, or the launch fails
 };
 
 // The status is that of this launch. After <<<>>> there is only the thread's last error to ask,
@@ -28,6 +29,11 @@ Status LaunchKernel(const char* name, void (*kernel)(Params...), const LaunchSha
   config.blockDim = dim3(shape.num_threads);
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = shape.stream;
+  cudaLaunchAttribute cooperative = {};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  config.attrs = &cooperative;
+  config.numAttrs = shape.is_cooperative ? 1 : 0;
   return StatusOf(cudaLaunchKernelEx(&config, kernel, args...), name);
 }
 

@@ -163,8 +163,7 @@ int64_t NumCBTiles(const ScanSizes& sizes) {
 }
 
 Status PrepareMaskedCB(const ScanSizes& sizes) {
-  cudaFuncAttributes attributes;
-  return cuda::StatusOf(cudaFuncGetAttributes(&attributes, KernelFor(sizes.dstate)), "masked CB");
+  return cuda::LoadKernel("masked CB", KernelFor(sizes.dstate));
 }
 
 Status RunMaskedCB(const ScanForwardProblem& problem, uint16_t* CB, uint32_t* words,

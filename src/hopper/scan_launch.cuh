@@ -4,38 +4,32 @@
 
 #include <cstdint>
 
-#include "cuda/error.h"
+#include "cuda/launch.cuh"
 #include "hopper/scan_kernel.cuh"
 #include "hopper/scan_kernels.h"
 
 namespace tilescan::hopper {
 
+inline constexpr char kScanName[] = "scan for Hopper";
+
 template <typename Config>
 Status PrepareKernel() {
-  cudaFuncAttributes attributes;
-  TILESCAN_RETURN_IF_ERROR(
-      cuda::StatusOf(cudaFuncGetAttributes(&attributes, ScanKernel<Config>), "scan for Hopper"));
+  TILESCAN_RETURN_IF_ERROR(cuda::LoadKernel(kScanName, ScanKernel<Config>));
   return cuda::StatusOf(
       cudaFuncSetAttribute(ScanKernel<Config>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                            static_cast<int>(sizeof(ScanStorage<Config>))),
-      "scan for Hopper");
+      kScanName);
 }
 
-// waits: blocks wait for each other's states, so all of them must run at the same time. The launch
-// is cooperative then: it fails where that cannot be.
+// waits: blocks wait for each other's states, so all of them must run at the same time.
 template <typename Config>
-Status LaunchKernel(const ScanParams& params, int32_t num_blocks, bool waits, cudaStream_t stream) {
-  cudaLaunchAttribute cooperative = {};
-  cooperative.id = cudaLaunchAttributeCooperative;
-  cooperative.val.cooperative = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(static_cast<unsigned>(num_blocks));
-  config.blockDim = dim3(kScanThreads);
-  config.dynamicSmemBytes = sizeof(ScanStorage<Config>);
-  config.stream = stream;
-  config.attrs = &cooperative;
-  config.numAttrs = waits ? 1 : 0;
-  return cuda::StatusOf(cudaLaunchKernelEx(&config, ScanKernel<Config>, params), "scan for Hopper");
+Status LaunchScan(const ScanParams& params, int32_t num_blocks, bool waits, cudaStream_t stream) {
+  const cuda::LaunchShape shape = {.grid = dim3(static_cast<unsigned>(num_blocks)),
+                                   .num_threads = kScanThreads,
+                                   .shared_bytes = sizeof(ScanStorage<Config>),
+                                   .stream = stream,
+                                   .is_cooperative = waits};
+  return cuda::LaunchKernel(kScanName, ScanKernel<Config>, shape, params);
 }
 
 template <int kDstate, int kRowHeads>
@@ -55,11 +49,11 @@ Status ScanKernels<kDstate, kRowHeads>::Enqueue(const ScanParams& params, bool h
   const ScanPlan& plan = params.plan;
   if (plan.num_state_workers > 0) {
     TILESCAN_RETURN_IF_ERROR(
-        LaunchKernel<StatesConfig>(params, plan.num_state_workers, false, stream));
+        LaunchScan<StatesConfig>(params, plan.num_state_workers, false, stream));
   }
   const bool waits = plan.cut == ScanCut::kHalves;
-  return has_z ? LaunchKernel<GatedOutConfig>(params, plan.num_workers, waits, stream)
-               : LaunchKernel<OutConfig>(params, plan.num_workers, waits, stream);
+  return has_z ? LaunchScan<GatedOutConfig>(params, plan.num_workers, waits, stream)
+               : LaunchScan<OutConfig>(params, plan.num_workers, waits, stream);
 }
 
 }  // namespace tilescan::hopper

@@ -2,7 +2,7 @@
 // and where states pass from one to another. Follows from sizes and the number of multiprocessors
 // alone, so a problem is cut the same way each time; kernels compute their pieces from a ScanPlan.
 //
-// A task is all chunks of the heads that a block takes at once. A piece is a run of chunks of a
+// A task is all chunks of the rows that a block takes at once. A piece is a run of chunks of a
 // task. Three cuts:
 //   kWhole   whole tasks, in waves.
 //   kHalves  as many whole waves as there are; each task that is left over is split in two halves.
@@ -40,7 +40,7 @@ struct ScanPlan {
   TILESCAN_HOST_DEVICE int32_t num_parts() const {
     return (pieces_per_task - 1) * parts_per_piece;  // of a task
   }
-  // Slots for states of a task's heads that pass from one piece to another.
+  // Slots for states of a task's rows that pass from one piece to another.
   TILESCAN_HOST_DEVICE int32_t num_slots() const {
     switch (cut) {
       case ScanCut::kHalves:

@@ -14,6 +14,7 @@
 //
 // A program a slot and 16 heads: a tile (64, 16) of dt, scanned along the tokens. Bound by reading
 // dt and writing four floats for each of its elements.
+#include "cuda/launch.cuh"
 #include "tile/chunk_tiles.h"
 #include "tile/scan_stages.h"
 
@@ -153,7 +154,7 @@ __tile__ void StoreTokenRow(float* token_rows, int64_t head_slot, TokenRow row, 
 }  // namespace
 
 Status LaunchChunkCumsum(const StageCall& call) {
-  if (call.only_loads) return LoadKernel(ChunkCumsum, "ChunkCumsum");
+  if (call.only_loads) return cuda::LoadKernel("ChunkCumsum", ChunkCumsum);
   const ScanForwardOperands& operands = call.problem.operands;
   const ScanSizes& sizes = call.problem.sizes;
   const TensorView& dt = operands.dt;

@@ -12,6 +12,7 @@
 // C. Chunks are independent of each other. Bound by reading x and the states and writing out where
 // headdim and dstate are those of models; B and C come from the L2 cache after the first head of a
 // group.
+#include "cuda/launch.cuh"
 #include "tile/chunk_tiles.h"
 #include "tile/dispatch_general.h"
 #include "tile/scan_stages.h"
@@ -128,7 +129,7 @@ template <typename Compute, size_t kSide>
 
 template <typename Compute, size_t kSide>
 Status LaunchGeneral(const StageCall& call) {
-  if (call.only_loads) return LoadKernel(ComputeOut<Compute, kSide>, "ComputeOut");
+  if (call.only_loads) return cuda::LoadKernel("ComputeOut", ComputeOut<Compute, kSide>);
   const ScanSizes& sizes = call.problem.sizes;
   const ScanForwardOperands& operands = call.problem.operands;
   const TensorView& x = operands.x;

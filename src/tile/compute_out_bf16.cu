@@ -9,6 +9,7 @@
 // by side. Bound by reading the states, and by the work on single elements of M.
 #include <algorithm>
 
+#include "cuda/launch.cuh"
 #include "tile/chunk_terms.h"
 #include "tile/dispatch_bf16.h"
 #include "tile/scan_stages.h"
@@ -85,7 +86,7 @@ template <bool kHasZ, size_t kStates, size_t kStateTiles>
 template <bool kHasZ, size_t kStates, size_t kStateTiles>
 Status Launch(const StageCall& call) {
   const auto kernel = ComputeOutBf16<kHasZ, kStates, kStateTiles>;
-  if (call.only_loads) return LoadKernel(kernel, "ComputeOutBf16");
+  if (call.only_loads) return cuda::LoadKernel("ComputeOutBf16", kernel);
   const ScanForwardOperands& operands = call.problem.operands;
   const ScanSizes& sizes = call.problem.sizes;
   const VectorRows x(operands.x);

@@ -7,6 +7,7 @@
 // Programs that stay, each chunk and group after another's. Bound by reading B and C.
 #include <algorithm>
 
+#include "cuda/launch.cuh"
 #include "tile/chunk_tiles.h"
 #include "tile/dispatch_bf16.h"
 #include "tile/scan_stages.h"
@@ -57,7 +58,7 @@ template <size_t kStates, size_t kStateTiles>
 template <size_t kStates, size_t kStateTiles>
 Status Launch(const StageCall& call) {
   const auto kernel = MultiplyCB<kStates, kStateTiles>;
-  if (call.only_loads) return LoadKernel(kernel, "MultiplyCB");
+  if (call.only_loads) return cuda::LoadKernel("MultiplyCB", kernel);
   const ScanSizes& sizes = call.problem.sizes;
   const VectorRows B(call.problem.operands.B);
   const VectorRows C(call.problem.operands.C);

@@ -13,6 +13,7 @@
 // A program a row, head and tile of the state, which it keeps in fp32 while it walks the chunks in
 // turn. Bound by reading x and B once for each tile and by writing entry_states; serial along the
 // row.
+#include "cuda/launch.cuh"
 #include "tile/chunk_tiles.h"
 #include "tile/dispatch_general.h"
 #include "tile/scan_stages.h"
@@ -92,7 +93,7 @@ template <typename Compute, size_t kSide>
 
 template <typename Compute, size_t kSide>
 Status LaunchGeneral(const StageCall& call) {
-  if (call.only_loads) return LoadKernel(PassState<Compute, kSide>, "PassState");
+  if (call.only_loads) return cuda::LoadKernel("PassState", PassState<Compute, kSide>);
   const ScanSizes& sizes = call.problem.sizes;
   const TensorView& x = call.problem.operands.x;
   const TensorView& B = call.problem.operands.B;

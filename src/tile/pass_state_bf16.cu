@@ -6,6 +6,7 @@
 //
 // A program a row, head, 64 channels and 64 states. A row is serial, so programs take two chunks at
 // a time: one would not cover the latency of its loads. Bound by that, and by storing the states.
+#include "cuda/launch.cuh"
 #include "tile/chunk_terms.h"
 #include "tile/dispatch_bf16.h"
 #include "tile/scan_stages.h"
@@ -110,7 +111,7 @@ __tile__ Tile<__nv_bfloat16, kChunkTile, kColumns> Half(
 }  // namespace
 
 Status LaunchPassStateBf16(const StageCall& call) {
-  if (call.only_loads) return LoadKernel(PassStateBf16, "PassStateBf16");
+  if (call.only_loads) return cuda::LoadKernel("PassStateBf16", PassStateBf16);
   const ScanSizes& sizes = call.problem.sizes;
   const VectorRows x(call.problem.operands.x);
   const VectorRows B(call.problem.operands.B);

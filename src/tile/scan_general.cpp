@@ -51,9 +51,8 @@ StageBuffers Carve(const ScanForwardProblem& problem, const cuda::ChunkGrid& gri
   return buffers;
 }
 
-}  // namespace
-
-std::string ReasonAgainstGeneral(const ScanForwardProblem& problem) {
+std::string ReasonAgainst(const ScanForwardProblem& problem, const DeviceFacts& facts) {
+  if (!facts.cuda().reason_against.empty()) return facts.cuda().reason_against;
   std::string reason = ReasonAgainstFloat64(problem.operands.x);
   if (!reason.empty()) return reason;
   if (CountPrograms(problem, kTileSize) > kMostPrograms) {
@@ -62,7 +61,7 @@ std::string ReasonAgainstGeneral(const ScanForwardProblem& problem) {
   return "";
 }
 
-int64_t ChooseChunkSizeGeneral(const ScanForwardProblem& problem, int64_t requested) {
+int64_t ChooseChunkSize(const ScanForwardProblem& problem, const DeviceFacts&, int64_t requested) {
   int64_t chunk_size = requested == 0 ? kTileSize : std::min(requested, kTileSize);
   while (chunk_size < kTileSize && CountPrograms(problem, chunk_size) > kMostPrograms) {
     chunk_size = std::min(2 * chunk_size, kTileSize);
@@ -70,13 +69,13 @@ int64_t ChooseChunkSizeGeneral(const ScanForwardProblem& problem, int64_t reques
   return chunk_size;
 }
 
-size_t WorkspaceBytesGeneral(const ScanForwardProblem& problem, int64_t chunk_size) {
+size_t WorkspaceBytes(const ScanForwardProblem& problem, const Schedule& schedule) {
   Carver carver;
-  Carve(problem, cuda::MakeChunkGrid(problem, chunk_size), carver);
+  Carve(problem, cuda::MakeChunkGrid(problem, schedule.chunk_size), carver);
   return carver.required_bytes();
 }
 
-Status PrepareGeneral(const ScanForwardProblem& problem) {
+Status Prepare(const ScanForwardProblem& problem, const Schedule&) {
   TILESCAN_RETURN_IF_ERROR(cuda::LoadChunkKernels());
   TILESCAN_RETURN_IF_ERROR(cuda::LoadStateKernels());
   const StageCall call{.problem = problem, .only_loads = true};
@@ -85,20 +84,20 @@ Status PrepareGeneral(const ScanForwardProblem& problem) {
   return LaunchComputeOutGeneral(call);
 }
 
-Status PrepareAllGeneral() {
+Status PrepareAll() {
   // One problem for each instance that DispatchGeneral() has.
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
     for (const int64_t size : {int64_t{1}, int64_t{128}}) {
       ScanForwardProblem problem;
       problem.operands.x.dtype = problem.operands.B.dtype = dtype;
       problem.sizes.headdim = problem.sizes.dstate = size;
-      TILESCAN_RETURN_IF_ERROR(PrepareGeneral(problem));
+      TILESCAN_RETURN_IF_ERROR(Prepare(problem, Schedule()));
     }
   }
   return Status();
 }
 
-Status RunGeneral(const ScanForwardProblem& problem, const Launch& launch) {
+Status Run(const ScanForwardProblem& problem, const Launch& launch) {
   const auto stream = static_cast<cudaStream_t>(launch.stream);
   if (!HasTokens(problem)) return cuda::PassEmptyRows(problem, stream);
   cuda::ForgetEarlierError();
@@ -118,6 +117,23 @@ Status RunGeneral(const ScanForwardProblem& problem, const Launch& launch) {
   TILESCAN_RETURN_IF_ERROR(LaunchPassStateGeneral(call));
   TILESCAN_RETURN_IF_ERROR(LaunchComputeOutGeneral(call));
   return cuda::StoreStates(problem, call.num_slots, buffers.chunks, states, stream);
+}
+
+}  // namespace
+
+ScanForwardVariant GeneralTiles() {
+  return {.backend = "cuda",
+          .name = "general_tiles",
+          .instruction_set = "",
+          .reason_against = ReasonAgainst,
+          // Takes everything, and what others take they do faster.
+          .cost = [](const ScanForwardProblem&, const DeviceFacts&) { return 100.0; },
+          .choose_chunk_size = ChooseChunkSize,
+          .workspace_bytes = WorkspaceBytes,
+          .prepare = Prepare,
+          .prepare_all = PrepareAll,
+          .takes_stream = true,
+          .run = Run};
 }
 
 }  // namespace tilescan::tile

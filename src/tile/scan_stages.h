@@ -53,7 +53,7 @@ Status LaunchChunkCumsum(const StageCall& call);
 Status LaunchPassStateGeneral(const StageCall& call);
 Status LaunchComputeOutGeneral(const StageCall& call);
 
-// What ReasonAgainstBf16Stages() and ReasonAgainstStream() allow. Either form ends with the repair.
+// What the rows stages_tiles and stream_tiles allow. Either form ends with the repair.
 Status LaunchMultiplyCB(const StageCall& call);
 Status LaunchPassStateBf16(const StageCall& call);
 Status LaunchComputeOutBf16(const StageCall& call);
@@ -68,13 +68,6 @@ constexpr int64_t CeilDiv(int64_t value, int64_t divisor) {
 
 // The forms refuse problems of more programs than a grid has room for.
 inline unsigned GridOf(int64_t num_programs) { return static_cast<unsigned>(num_programs); }
-
-template <typename Kernel>
-Status LoadKernel(Kernel* kernel, const char* name) {
-  cudaFuncAttributes attributes;
-  return cuda::StatusOf(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)),
-                        name);
-}
 
 inline int32_t DTypeCode(const TensorView& view) { return static_cast<int32_t>(view.dtype); }
 

@@ -11,6 +11,7 @@
 //
 // A program a row, head and 64 channels; all states in one tile. Bound by latency: a row is serial,
 // and two programs share a multiprocessor.
+#include "cuda/launch.cuh"
 #include "tile/chunk_terms.h"
 #include "tile/dispatch_bf16.h"
 #include "tile/scan_stages.h"
@@ -115,7 +116,7 @@ template <bool kHasZ, bool kRepairs, size_t kStates>
 template <bool kHasZ, bool kRepairs, size_t kStates>
 Status Launch(const StageCall& call) {
   const auto kernel = ScanStream<kHasZ, kRepairs, kStates>;
-  if (call.only_loads) return LoadKernel(kernel, "ScanStream");
+  if (call.only_loads) return cuda::LoadKernel("ScanStream", kernel);
   const ScanForwardOperands& operands = call.problem.operands;
   const ScanSizes& sizes = call.problem.sizes;
   const VectorRows x(operands.x);

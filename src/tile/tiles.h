@@ -18,7 +18,7 @@
 
 namespace tilescan::tile {
 
-namespace ct = cuda::tiles;
+namespace ct = ::cuda::tiles;
 
 template <typename T, size_t... kExtents>
 using Tile = ct::tile<T, ct::shape<kExtents...>>;
