@@ -53,11 +53,11 @@ __device__ __forceinline__ void WriteOut(const Chunk<Config>& chunk, const Input
     uint32_t out[4];
 #pragma unroll
     for (int idx = 0; idx < 4; ++idx) {
-      const float* factor = factors[step].factor + idx / 2 * 2;
+      const float2 factor = factors[step].pair[idx / 2];
       const int sum = step * 8 + idx * 2;
       const float D = chunk.D[idx % 2];
-      float first = value(sum) * factor[0] + D * ptx::FirstOf(x[step][idx]);
-      float second = value(sum + 1) * factor[1] + D * ptx::SecondOf(x[step][idx]);
+      float first = value(sum) * factor.x + D * ptx::FirstOf(x[step][idx]);
+      float second = value(sum + 1) * factor.y + D * ptx::SecondOf(x[step][idx]);
       if constexpr (Config::kHasZ) {
         first = Gate(first, ptx::FirstOf(z[idx]));
         second = Gate(second, ptx::SecondOf(z[idx]));
@@ -288,7 +288,7 @@ __device__ __forceinline__ void DecayOut(const Chunk<Config>& chunk, OutSums<Con
 template <typename Config>
 __device__ __forceinline__ void WriteUnscaled(const Chunk<Config>& chunk, const InputFragments& x,
                                               const OutSums<Config>& out) {
-  constexpr OutFactors kOne = {{1.0f, 1.0f, 1.0f, 1.0f}};
+  constexpr OutFactors kOne = {{{1.0f, 1.0f}, {1.0f, 1.0f}}};
   const OutFactors factors[kTokenSteps] = {kOne, kOne, kOne, kOne};
   WriteOut(chunk, x, factors, [&](int idx) { return out[idx]; });
 }

@@ -22,7 +22,6 @@ inline constexpr int kLeastHeaddim = 32;
 inline constexpr int kRowWarpgroups = 2;
 
 inline constexpr int kWarpLanes = 32;
-inline constexpr int kChunkRows = kChunkSize / kWarpLanes;  // of lanes
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kWarpgroupThreads = kWarpgroupWarps * kWarpLanes;
 // The first warpgroup feeds the others.
@@ -75,10 +74,9 @@ struct ScanConfig {
   static constexpr int kShareStages = kMakesOut && kStateParts > 1 ? 1 : 0;  // of shares of out
   static constexpr int kFactorStages = (kHasZ ? 6 : 8) / kRowHeads;
 
-  // Chunks that a factor warp works on at once, to have something to do in the latencies.
-  // A lane holds the tokens 32 row + lane of these, for each row.
-  static constexpr int kGroupChunks = 4 / kRowHeads;
-  static constexpr int kGroupRows = kGroupChunks * kChunkRows;
+  // Chunks that a factor warp works on at once, to have something to do in the latencies. Beside the
+  // products of out, more at once make for bursts that these are slowed down by.
+  static constexpr int kGroupChunks = kMakesOut ? 2 : 4 / kRowHeads;
 
   // Registers of a thread in the feeding warpgroup and in the others.
   static constexpr int kFeedRegisters = 56;

@@ -4,22 +4,15 @@
 #ifndef TILESCAN_HOPPER_SCAN_FACTORS_CUH_
 #define TILESCAN_HOPPER_SCAN_FACTORS_CUH_
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
-#include <cstddef>
 #include <cstdint>
 
 #include "hopper/ptx/arithmetic.h"
 #include "hopper/ring.cuh"
 #include "hopper/scan_params.h"
+#include "hopper/scan_steps.cuh"
 #include "hopper/scan_storage.h"
-#include "numerics/elements.h"
 
 namespace tilescan::hopper {
-
-inline constexpr float kLog2E = 1.4426950408889634f;
-inline constexpr unsigned kAllLanes = 0xffffffffu;
 
 // Exponents of factors stay within +-kUsualExponent where a chunk's decay allows it, so that values
 // of any usual size neither overflow nor underflow in the sums; beyond, within +-kMostExponent.
@@ -28,133 +21,6 @@ inline constexpr float kUsualExponent = 48.0f;
 inline constexpr float kMostExponent = 80.0f;
 // The state is rescaled twice where 2^difference would be denormal.
 inline constexpr float kLeastScaleExponent = -120.0f;
-// A token's decay of 2^-256 or less leaves nothing, in fp32, of what was before. More would only
-// take digits from the sums.
-inline constexpr float kTotalDecay = -256.0f;
-
-// What a head's steps are made of.
-struct HeadSteps {
-  const std::byte* dt;
-  int64_t token_bytes;
-  DType dtype;
-  float dt_bias;
-  float A;  // times log2(e)
-};
-
-__device__ __forceinline__ HeadSteps StepsOfHead(const ScanParams& params, int32_t batch_idx,
-                                                 int32_t head) {
-  HeadSteps steps;
-  steps.dt = params.dt.AtBytes(batch_idx * params.dt.strides[0] + head * params.dt.strides[2]);
-  steps.dtype = params.dt.dtype;
-  steps.token_bytes = params.dt.strides[1] * ElementBytes(params.dt.dtype);
-  steps.dt_bias = params.dt_bias.present()
-                      ? numerics::LoadFloat(params.dt_bias, head * params.dt_bias.strides[0])
-                      : 0.0f;
-  steps.A = numerics::LoadFloat(params.A, head * params.A.strides[0]) * kLog2E;
-  return steps;
-}
-
-// The bits of a group's dt; nothing is done with them yet, so that they may come late.
-template <int kRows>
-__device__ __forceinline__ void LoadDt(const HeadSteps& steps, int32_t first_token, int32_t seqlen,
-                                       uint32_t (&bits)[kRows]) {
-  const int32_t lane_token = first_token + static_cast<int32_t>(threadIdx.x % kWarpLanes);
-  const bool is_float32 = steps.dtype == DType::kFloat32;
-#pragma unroll
-  for (int row = 0; row < kRows; ++row) {
-    const int32_t token = lane_token + row * kWarpLanes;
-    const std::byte* address = steps.dt + token * steps.token_bytes;
-    bits[row] = 0;
-    if (token >= seqlen) continue;
-    bits[row] = is_float32 ? __ldg(reinterpret_cast<const uint32_t*>(address))
-                           : __ldg(reinterpret_cast<const uint16_t*>(address));
-  }
-}
-
-__device__ __forceinline__ float DtOfBits(uint32_t bits, DType dtype) {
-  if (dtype == DType::kFloat32) return __uint_as_float(bits);
-  if (dtype == DType::kBFloat16) return __uint_as_float(bits << 16);
-  return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
-}
-
-// log(1 + e^value), within 2^-18 relative where the result is normal; any value. It is
-// max(value, 0) + 2 atanh(w / (2 + w)) with w = e^-|value|: unlike the logarithm of a rounded
-// 1 + w, exact where w is small.
-__device__ __forceinline__ float Softplus(float value) {
-  const float w = ptx::Exp2(-kLog2E * fabsf(value));
-  const float q = __fdividef(w, 2.0f + w);
-  const float square = q * q;
-  float series = fmaf(square, 1.0f / 11.0f, 1.0f / 9.0f);
-  series = fmaf(square, series, 1.0f / 7.0f);
-  series = fmaf(square, series, 1.0f / 5.0f);
-  series = fmaf(square, series, 1.0f / 3.0f);
-  series = fmaf(square, series, 1.0f);
-  return fmaxf(value, 0.0f) + 2.0f * q * series;
-}
-
-// numerics::ProcessedDt() with the softplus above.
-__device__ __forceinline__ float ProcessDt(float dt, float dt_bias,
-                                           const numerics::DtOptions& options) {
-  float value = dt + dt_bias;
-  if (options.dt_softplus) value = Softplus(value);
-  // Written so that NaN passes both comparisons.
-  if (value < options.dt_limit_min) return options.dt_limit_min;
-  if (value > options.dt_limit_max) return options.dt_limit_max;
-  return value;
-}
-
-template <int kRows>
-struct GroupSteps {
-  float dt[kRows];        // processed; 0 behind seqlen
-  float exponent[kRows];  // a: cumulative dt A, from each chunk's start
-  // Of each chunk, one bit: no exponent is NaN, or above the one before it.
-  uint32_t decaying_chunks;
-};
-
-// The exponents of single tokens, summed up along each chunk.
-template <int kRows>
-__device__ __forceinline__ void SumExponents(float (&exponent)[kRows]) {
-  const int lane = threadIdx.x % kWarpLanes;
-#pragma unroll
-  for (int distance = 1; distance < kWarpLanes; distance *= 2) {
-#pragma unroll
-    for (int row = 0; row < kRows; ++row) {
-      const float before = __shfl_up_sync(kAllLanes, exponent[row], distance);
-      if (lane >= distance) exponent[row] += before;
-    }
-  }
-  static_assert(kChunkRows == 2);
-#pragma unroll
-  for (int row = 0; row < kRows; row += kChunkRows) {
-    exponent[row + 1] += __shfl_sync(kAllLanes, exponent[row], kWarpLanes - 1);
-  }
-}
-
-template <int kRows>
-__device__ __forceinline__ void MakeSteps(const HeadSteps& head, const numerics::DtOptions& options,
-                                          const uint32_t (&bits)[kRows], int32_t first_token,
-                                          int32_t seqlen, GroupSteps<kRows>& steps) {
-  const int32_t lane_token = first_token + static_cast<int32_t>(threadIdx.x % kWarpLanes);
-#pragma unroll
-  for (int row = 0; row < kRows; ++row) {
-    const bool exists = lane_token + row * kWarpLanes < seqlen;
-    const float dt = ProcessDt(DtOfBits(bits[row], head.dtype), head.dt_bias, options);
-    steps.dt[row] = exists ? dt : 0.0f;
-    steps.exponent[row] = exists ? dt * head.A : 0.0f;
-  }
-  steps.decaying_chunks = 0;
-#pragma unroll
-  for (int chunk = 0; chunk < kRows / kChunkRows; ++chunk) {
-    float& first = steps.exponent[chunk * kChunkRows];
-    float& second = steps.exponent[chunk * kChunkRows + 1];
-    if (!__all_sync(kAllLanes, first <= 0.0f && second <= 0.0f)) continue;
-    steps.decaying_chunks |= 1u << chunk;
-    first = fmaxf(first, kTotalDecay);
-    second = fmaxf(second, kTotalDecay);
-  }
-  SumExponents(steps.exponent);
-}
-
 // How a chunk is computed, and with which frames.
 struct FrameChoice {
   ChunkFrame chunk;
@@ -174,7 +40,6 @@ struct ChunkDecay {
 
 // least: kSplitHalves or kExact where another head of the row block has to have that. Where one can
 // do with one frame, halves fit too.
-template <bool kMakesOut>
 __device__ __forceinline__ FrameChoice ChooseFrame(const ChunkDecay& decay,
                                                    ChunkBody least = ChunkBody::kKeepFrame) {
   const auto [frame, half_exponent, exponent, is_decaying] = decay;
@@ -192,7 +57,7 @@ __device__ __forceinline__ FrameChoice ChooseFrame(const ChunkDecay& decay,
     chunk.body = is_far ? ChunkBody::kRescaleTwice : ChunkBody::kRescale;
     chunk.scale = ptx::Exp2(is_far ? 0.5f * difference : difference);
     chunk.scale_again = chunk.scale;
-  } else if (kMakesOut && is_decaying && least < ChunkBody::kExact && halves_fit) {
+  } else if (is_decaying && least < ChunkBody::kExact && halves_fit) {
     chunk.body = ChunkBody::kSplitHalves;
     choice.first_half_frame = 0.5f * half_exponent;
     choice.frame = 0.5f * (half_exponent + exponent);
@@ -209,80 +74,132 @@ __device__ __forceinline__ FrameChoice ChooseFrame(const ChunkDecay& decay,
   return choice;
 }
 
-// Puts value at token's place in its step, as the sum of two bf16.
-__device__ __forceinline__ void PutInputFactor(InputFactors (*steps)[4], int token, float value) {
-  FactorPairs& pair = steps[token / 16][token / 2 % 4].pair[token / 8 % 2];
-  const __nv_bfloat16 high = __float2bfloat16_rn(value);
-  const float rest = value - __bfloat162float(high);
-  const bool is_infinite = fabsf(__bfloat162float(high)) == INFINITY;
-  reinterpret_cast<__nv_bfloat16*>(&pair.high)[token % 2] = high;
-  reinterpret_cast<__nv_bfloat16*>(&pair.low)[token % 2] =
-      __float2bfloat16_rn(is_infinite ? 0.0f : rest);
+// The factors of two tokens, each as the sum of two bf16.
+__device__ __forceinline__ FactorPairs SplitFactors(float first, float second) {
+  FactorPairs pairs;
+  pairs.high = ptx::RoundPair(first, second);
+  const float first_high = ptx::FirstOf(pairs.high);
+  const float second_high = ptx::SecondOf(pairs.high);
+  pairs.low = ptx::RoundPair(fabsf(first_high) == INFINITY ? 0.0f : first - first_high,
+                             fabsf(second_high) == INFINITY ? 0.0f : second - second_high);
+  return pairs;
 }
 
-template <bool kMakesOut>
-__device__ __forceinline__ void WriteFactors(const FrameChoice& choice, const float* dt,
-                                             const float* exponent, ChunkFactors& factors) {
-  const int lane = threadIdx.x % kWarpLanes;
-  const bool is_exact = choice.chunk.body == ChunkBody::kExact;
-  const bool is_split = choice.chunk.body == ChunkBody::kSplitHalves;
-#pragma unroll
-  for (int row = 0; row < kChunkRows; ++row) {
-    const int token = row * kWarpLanes + lane;
-    const bool is_first_half = row == 0;
-    PutInputFactor(factors.input, token, ptx::Exp2(choice.frame - exponent[row]) * dt[row]);
-    if constexpr (!kMakesOut) continue;
-    if (is_exact) {
-      factors.exponent[token] = exponent[row];
-      factors.dt[token] = dt[row];
-      continue;
+// The place of a lane's tokens.
+__device__ __forceinline__ FactorPairs& InputPairs(InputFactors (*steps)[4]) {
+  return steps[LaneIdx() / 8][LaneIdx() % 4].pair[LaneIdx() / 4 % 2];
+}
+__device__ __forceinline__ float2& OutPair(OutFactors (*steps)[4]) {
+  return steps[LaneIdx() / 8][LaneIdx() % 4].pair[LaneIdx() / 4 % 2];
+}
+
+// u: what x is scaled by, in a frame.
+__device__ __forceinline__ FactorPairs FactorsOfInput(float frame,
+                                                      const float (&exponent)[kLaneTokens],
+                                                      const float (&dt)[kLaneTokens]) {
+  return SplitFactors(ptx::Exp2(frame - exponent[0]) * dt[0],
+                      ptx::Exp2(frame - exponent[1]) * dt[1]);
+}
+
+__device__ __forceinline__ void WriteFactors(const FrameChoice& choice,
+                                             const float (&dt)[kLaneTokens],
+                                             const float (&exponent)[kLaneTokens],
+                                             ChunkFactors& factors) {
+  const ChunkBody body = choice.chunk.body;
+  const bool is_first_half = LaneIdx() < kWarpLanes / 2;
+  InputPairs(factors.input) = FactorsOfInput(choice.frame, exponent, dt);
+  if (body == ChunkBody::kExact) {
+    reinterpret_cast<float2*>(factors.exponent)[LaneIdx()] = {exponent[0], exponent[1]};
+    reinterpret_cast<float2*>(factors.dt)[LaneIdx()] = {dt[0], dt[1]};
+  } else {
+    float out_frame = choice.frame;
+    if (body == ChunkBody::kSplitHalves && is_first_half) {
+      out_frame = choice.first_half_frame;
+      InputPairs(factors.first_half_input) = FactorsOfInput(out_frame, exponent, dt);
     }
-    const float out_frame = is_first_half ? choice.first_half_frame : choice.frame;
-    factors.out[token / 16][token / 2 % 4].factor[token / 8 % 2 * 2 + token % 2] =
-        ptx::Exp2(exponent[row] - (is_split ? out_frame : choice.frame));
-    if (is_split && is_first_half) {
-      PutInputFactor(factors.first_half_input, token,
-                     ptx::Exp2(choice.first_half_frame - exponent[row]) * dt[row]);
-    }
+    OutPair(factors.out) =
+        make_float2(ptx::Exp2(exponent[0] - out_frame), ptx::Exp2(exponent[1] - out_frame));
   }
-  if (lane == 0) factors.frame = choice.chunk;
+  if (LaneIdx() == 0) factors.frame = choice.chunk;
 }
 
-// The heads of a row block on the way through a piece.
+// A head of a row block on the way through a piece.
 template <typename Config>
-struct HeadsOnTheWay {
-  HeadSteps head[Config::kRowHeads];
-  uint32_t bits[Config::kRowHeads][Config::kGroupRows];  // of the next group's dt
-  float frame[Config::kRowHeads] = {};
-  float exponent[Config::kRowHeads] = {};  // over the piece
+struct HeadOnTheWay {
+  HeadSteps head;
+  LaneValues<uint32_t, Config::kGroupChunks> bits;  // of the next group
+  GroupSteps<Config::kGroupChunks> steps;
+  float frame = 0.0f;
+  float exponent = 0.0f;               // over the piece
+  float totals[Config::kGroupChunks];  // of chunks; for states only
+  uint32_t decaying_chunks = 0;        // of the group; for out only
 };
 
-// chunk: of the group.
 template <typename Config>
-__device__ __forceinline__ void MakeChunkFactors(
-    const GroupSteps<Config::kGroupRows> (&steps)[Config::kRowHeads], int chunk,
-    HeadsOnTheWay<Config>& heads, ChunkFactors (&factors)[Config::kRowHeads]) {
-  constexpr int kHeads = Config::kRowHeads;
-  ChunkDecay decay[kHeads];
+using HeadsOnTheWay = HeadOnTheWay<Config>[Config::kRowHeads];
+
+// What out takes. chunk: of the group.
+template <typename Config>
+__device__ __forceinline__ void MakeFactorsOfOut(int chunk, HeadsOnTheWay<Config>& heads,
+                                                 ChunkFactors (&factors)[Config::kRowHeads]) {
+  ChunkDecay decay[Config::kRowHeads];
   auto least = ChunkBody::kKeepFrame;
 #pragma unroll
-  for (int idx = 0; idx < kHeads; ++idx) {
-    const float* exponent = steps[idx].exponent + chunk * kChunkRows;
-    decay[idx] = {heads.frame[idx], __shfl_sync(kAllLanes, exponent[0], kWarpLanes - 1),
-                  __shfl_sync(kAllLanes, exponent[1], kWarpLanes - 1),
-                  (steps[idx].decaying_chunks >> chunk & 1u) != 0};
-    // States alone are made by the same products in any case.
-    if constexpr (kHeads == 1 || !Config::kMakesOut) continue;
-    const FrameChoice own = ChooseFrame<Config::kMakesOut>(decay[idx]);
+  for (int idx = 0; idx < Config::kRowHeads; ++idx) {
+    const float last = heads[idx].steps.exponent[chunk][kLaneTokens - 1];
+    decay[idx] = {heads[idx].frame, __shfl_sync(kAllLanes, last, kWarpLanes / 2 - 1),
+                  __shfl_sync(kAllLanes, last, kWarpLanes - 1),
+                  (heads[idx].decaying_chunks >> chunk & 1u) != 0};
+    if constexpr (Config::kRowHeads == 1) continue;
+    const FrameChoice own = ChooseFrame(decay[idx]);
     if (own.chunk.body > least) least = own.chunk.body;
   }
 #pragma unroll
-  for (int idx = 0; idx < kHeads; ++idx) {
-    const FrameChoice choice = ChooseFrame<Config::kMakesOut>(decay[idx], least);
-    heads.frame[idx] = choice.next_frame;
-    heads.exponent[idx] += decay[idx].exponent;
-    WriteFactors<Config::kMakesOut>(choice, steps[idx].dt + chunk * kChunkRows,
-                                    steps[idx].exponent + chunk * kChunkRows, factors[idx]);
+  for (int idx = 0; idx < Config::kRowHeads; ++idx) {
+    const FrameChoice choice = ChooseFrame(decay[idx], least);
+    heads[idx].frame = choice.next_frame;
+    WriteFactors(choice, heads[idx].steps.dt[chunk], heads[idx].steps.exponent[chunk],
+                 factors[idx]);
+  }
+}
+
+// What the state alone takes: it is in no frame, and decays over each chunk. Where it grows, in two
+// steps, so that what is 0 stays 0.
+template <typename Config>
+__device__ __forceinline__ void MakeFactorsOfState(int chunk, HeadsOnTheWay<Config>& heads,
+                                                   ChunkFactors (&factors)[Config::kRowHeads]) {
+#pragma unroll
+  for (int idx = 0; idx < Config::kRowHeads; ++idx) {
+    HeadOnTheWay<Config>& head = heads[idx];
+    const float(&exponent)[kLaneTokens] = head.steps.exponent[chunk];
+    const float(&dt)[kLaneTokens] = head.steps.dt[chunk];
+    const float total = head.totals[chunk];
+    head.exponent += total;
+    InputPairs(factors[idx].input) =
+        SplitFactors(ptx::Exp2(exponent[0]) * dt[0], ptx::Exp2(exponent[1]) * dt[1]);
+    if (LaneIdx() > 0) continue;
+    const bool decays = total <= 0.0f;
+    const float scale = ptx::Exp2(decays ? total : 0.5f * total);
+    factors[idx].frame = {scale, scale, decays ? ChunkBody::kRescale : ChunkBody::kRescaleTwice,
+                          1.0f};
+  }
+}
+
+// The steps of a group of chunks, whose dt is there; asks for the next group's.
+template <typename Config>
+__device__ __forceinline__ void TakeGroup(const ScanParams& params, const Piece& piece,
+                                          int32_t first_chunk, HeadOnTheWay<Config>& head) {
+  const int32_t first_token = first_chunk * kChunkSize;
+  MakeSteps<Config::kGroupChunks>(params, head.head, first_token, head.bits, head.steps);
+  if (first_chunk + Config::kGroupChunks < piece.end_chunk) {
+    LoadDt<Config::kGroupChunks>(params, head.head, first_token + Config::kGroupChunks * kChunkSize,
+                                 head.bits);
+  }
+  if constexpr (Config::kMakesOut) {
+    head.decaying_chunks = LimitDecays(head.steps);
+    SumFromStart(head.steps);
+  } else {
+    SumToEnd(head.steps, head.totals);
   }
 }
 
@@ -299,37 +216,34 @@ __device__ __forceinline__ void MakeFactors(const ScanParams& params, ScanStorag
     HeadsOnTheWay<Config> heads;
 #pragma unroll
     for (int idx = 0; idx < kHeads; ++idx) {
-      heads.head[idx] =
+      heads[idx].head =
           StepsOfHead(params, rows.batch_idx, HeadOfGroup(params, rows, first_head + idx));
-      LoadDt(heads.head[idx], piece.first_chunk * kChunkSize, params.seqlen, heads.bits[idx]);
+      LoadDt<kGroupChunks>(params, heads[idx].head, piece.first_chunk * kChunkSize,
+                           heads[idx].bits);
     }
 #pragma unroll 1
     for (int32_t first = piece.first_chunk; first < piece.end_chunk; first += kGroupChunks) {
-      const int32_t first_token = first * kChunkSize;
-      GroupSteps<Config::kGroupRows> steps[kHeads];
 #pragma unroll
-      for (int idx = 0; idx < kHeads; ++idx) {
-        MakeSteps(heads.head[idx], params.dt_options, heads.bits[idx], first_token, params.seqlen,
-                  steps[idx]);
-        if (first + kGroupChunks < piece.end_chunk) {
-          LoadDt(heads.head[idx], first_token + kGroupChunks * kChunkSize, params.seqlen,
-                 heads.bits[idx]);
-        }
-      }
+      for (int idx = 0; idx < kHeads; ++idx) TakeGroup(params, piece, first, heads[idx]);
 #pragma unroll
       for (int chunk = 0; chunk < kGroupChunks; ++chunk) {
         if (first + chunk >= piece.end_chunk) break;
         WaitEmpty(ring, at);
-        MakeChunkFactors<Config>(steps, chunk, heads, storage.factors[block_idx][at.stage]);
+        ChunkFactors(&factors)[kHeads] = storage.factors[block_idx][at.stage];
+        if constexpr (Config::kMakesOut) {
+          MakeFactorsOfOut<Config>(chunk, heads, factors);
+        } else {
+          MakeFactorsOfState<Config>(chunk, heads, factors);
+        }
         ArriveOfWarp(ring.full[at.stage]);
         at.Advance();
       }
     }
-    if (!Config::kMakesOut && threadIdx.x % kWarpLanes == 0) {
+    if (!Config::kMakesOut && LaneIdx() == 0) {
 #pragma unroll
       for (int idx = 0; idx < kHeads; ++idx) {
         const int32_t slot_block = piece.state_out * Config::kRowBlocks + block_idx;
-        params.slot_decays[slot_block * kHeads + idx] = ptx::Exp2(heads.exponent[idx]);
+        params.slot_decays[slot_block * kHeads + idx] = ptx::Exp2(heads[idx].exponent);
       }
     }
   });

@@ -119,11 +119,11 @@ __device__ __forceinline__ float ComputeChunk(ScanStorage<Config>& storage, cons
 }
 
 // The state through some chunks, without out. The next chunk's x is taken while the products are
-// under way. Returns what takes the state out of its frame.
+// under way.
 template <typename Config>
-__device__ __forceinline__ float PassState(ScanStorage<Config>& storage, const RowThread& at,
-                                           int32_t row_head, int32_t num_chunks,
-                                           RowCursors<Config>& cursors, StateSums<Config>& state) {
+__device__ __forceinline__ void PassState(ScanStorage<Config>& storage, const RowThread& at,
+                                          int32_t row_head, int32_t num_chunks,
+                                          RowCursors<Config>& cursors, StateSums<Config>& state) {
   InputFragments x;
   InputFactors factors[kTokenSteps];
   ChunkFrame frame;
@@ -137,18 +137,12 @@ __device__ __forceinline__ float PassState(ScanStorage<Config>& storage, const R
     ArriveOfWarp(storage.factor_ring[at.block_idx].empty[cursors.factors.stage]);
     cursors.factors.Advance();
   };
-  float end_scale = 1.0f;
   take_next();
 #pragma unroll 1
   for (int32_t idx = 0; idx < num_chunks; ++idx) {
     InputFragments scaled;
     ScaleInput(x, factors, scaled);
     Rescale<Config>(frame, state);
-    if (frame.body == ChunkBody::kExact) {
-      Scale<Config>(state, frame.scale_again);
-      Scale<Config>(state, frame.scale_again);
-    }
-    end_scale = frame.end_scale;
     WaitFull(storage.group_ring, cursors.group);
     __syncwarp();
     ptx::WgmmaFence();
@@ -163,23 +157,22 @@ __device__ __forceinline__ float PassState(ScanStorage<Config>& storage, const R
     ArriveOfWarp(storage.group_ring.empty[cursors.group.stage]);
     cursors.group.Advance();
   }
-  return end_scale;
 }
 
-// The state through a piece's chunks. Returns what takes it out of its frame.
+// The state through a piece's chunks.
 template <typename Config>
-__device__ __forceinline__ float PassChunks(ScanStorage<Config>& storage, const RowThread& at,
-                                            const ThreadRows& rows, int32_t num_chunks,
-                                            RowCursors<Config>& cursors, StateSums<Config>& state) {
+__device__ __forceinline__ void PassChunks(ScanStorage<Config>& storage, const RowThread& at,
+                                           const ThreadRows& rows, int32_t num_chunks,
+                                           RowCursors<Config>& cursors, StateSums<Config>& state) {
   if constexpr (!Config::kMakesOut) {
-    return PassState(storage, at, rows.row_head, num_chunks, cursors, state);
+    PassState(storage, at, rows.row_head, num_chunks, cursors, state);
   } else {
     float end_scale = 1.0f;
 #pragma unroll 1
     for (int32_t idx = 0; idx < num_chunks; ++idx) {
       end_scale = ComputeChunk(storage, at, rows, cursors, state);
     }
-    return end_scale;
+    Scale<Config>(state, end_scale);  // out of its frame
   }
 }
 
@@ -206,8 +199,7 @@ __device__ __forceinline__ void ScanRows(const ScanParams& params, ScanStorage<C
       LoadD(params.D, warp_rows, at.lane, rows.D);
       rows.row_head = warp_rows.row_head;
     }
-    const float end_scale = PassChunks(storage, at, rows, num_chunks, cursors, state);
-    Scale<Config>(state, end_scale);
+    PassChunks(storage, at, rows, num_chunks, cursors, state);
     ptx::Forget(idx);  // registers are short while chunks are passed
     const Piece piece = GetPiece(params.plan, Config::kPass, WorkerIdx(), idx);
     StoreStateAfter<Config>(params, at, piece, RowsOfTask<Config>(params, piece.task_idx), state);

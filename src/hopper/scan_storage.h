@@ -77,7 +77,7 @@ struct alignas(16) InputFactors {
   FactorPairs pair[2];
 };
 struct alignas(16) OutFactors {
-  float factor[4];
+  float2 pair[2];
 };
 
 constexpr int kTokenSteps = kChunkSize / 16;

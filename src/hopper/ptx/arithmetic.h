@@ -14,6 +14,13 @@ __device__ __forceinline__ float Exp2(float value) {
   return result;
 }
 
+// 1 / value within 1 ulp; of values above 2^126, 0.
+__device__ __forceinline__ float Reciprocal(float value) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
+}
+
 // Both rounded to nearest.
 __device__ __forceinline__ uint32_t RoundPair(float first, float second) {
   uint32_t pair;
