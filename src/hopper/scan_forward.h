@@ -25,7 +25,7 @@ Status PrepareScan(const ScanForwardProblem& problem);
 // The same for every problem.
 Status PrepareAllScans();
 
-// Enqueues the scan: two or three kernels, no copies. num_multiprocessors is the current GPU's; it
+// Enqueues the scan: two or four kernels, no copies. num_multiprocessors is the current GPU's; it
 // decides how the work is cut, and so about the last bits of results. An operand that is not
 // aligned as TMA needs it is Unsupported; then nothing has been enqueued.
 Status RunScan(const ScanForwardProblem& problem, int num_multiprocessors, void* workspace,

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cuda/launch.cuh"
+#include "hopper/scan_join.cuh"
 #include "hopper/scan_kernel.cuh"
 #include "hopper/scan_kernels.h"
 
@@ -32,10 +33,21 @@ Status LaunchScan(const ScanParams& params, int32_t num_blocks, bool waits, cuda
   return cuda::LaunchKernel(kScanName, ScanKernel<Config>, shape, params);
 }
 
+template <typename Config>
+Status LaunchJoin(const ScanParams& params, cudaStream_t stream) {
+  constexpr int kSlotFours = Config::kRowBlocks * kBlockRows * Config::kDstate / 4;
+  const cuda::LaunchShape shape = {
+      .grid = dim3(static_cast<unsigned>(params.plan.num_tasks * (kSlotFours / kJoinThreads))),
+      .num_threads = kJoinThreads,
+      .stream = stream};
+  return cuda::LaunchKernel(kScanName, JoinKernel<Config>, shape, params);
+}
+
 template <int kDstate, int kRowHeads>
 Status ScanKernels<kDstate, kRowHeads>::Prepare(bool has_z) {
-  TILESCAN_RETURN_IF_ERROR(
-      (PrepareKernel<ScanConfig<kDstate, kRowHeads, false, ScanPass::kStates>>()));
+  using StatesConfig = ScanConfig<kDstate, kRowHeads, false, ScanPass::kStates>;
+  TILESCAN_RETURN_IF_ERROR(PrepareKernel<StatesConfig>());
+  TILESCAN_RETURN_IF_ERROR(cuda::LoadKernel(kScanName, JoinKernel<StatesConfig>));
   return has_z ? PrepareKernel<ScanConfig<kDstate, kRowHeads, true, ScanPass::kOut>>()
                : PrepareKernel<ScanConfig<kDstate, kRowHeads, false, ScanPass::kOut>>();
 }
@@ -50,6 +62,7 @@ Status ScanKernels<kDstate, kRowHeads>::Enqueue(const ScanParams& params, bool h
   if (plan.num_state_workers > 0) {
     TILESCAN_RETURN_IF_ERROR(
         LaunchScan<StatesConfig>(params, plan.num_state_workers, false, stream));
+    TILESCAN_RETURN_IF_ERROR(LaunchJoin<StatesConfig>(params, stream));
   }
   const bool waits = plan.cut == ScanCut::kHalves;
   return has_z ? LaunchScan<GatedOutConfig>(params, plan.num_workers, waits, stream)

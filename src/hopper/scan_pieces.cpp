@@ -8,13 +8,12 @@ namespace {
 int32_t CeilDiv(int32_t value, int32_t divisor) { return (value + divisor - 1) / divisor; }
 
 // Costs of kPieces in halves of what a chunk costs in the pass that makes out: a chunk costs the
-// pass for states about half as much; reading and joining a state about half a chunk; the pass
-// itself, with the start of its blocks, about six chunks.
+// pass for states about half as much; that pass itself, with the start of its blocks and the
+// joining of the states, about eight chunks.
 constexpr int64_t kChunkCost = 2;
 constexpr int64_t kStateChunkCost = 1;
-constexpr int64_t kJoinCost = 1;
-constexpr int64_t kPassCost = 12;
-// More parts share the pass for states out more evenly, but are joined one after another.
+constexpr int64_t kPassCost = 16;
+// More parts share the pass for states out more evenly, but each begins and ends with its state.
 constexpr int32_t kMostPartsPerPiece = 4;
 
 int64_t CostOf(const ScanPlan& plan) {
@@ -24,8 +23,7 @@ int64_t CostOf(const ScanPlan& plan) {
   const int32_t num_parts = plan.num_parts() * plan.num_tasks;
   const int64_t parts_of_worker = CeilDiv(num_parts, plan.num_state_workers);
   return kChunkCost * plan.parts_per_piece * plan.part_chunks +
-         kStateChunkCost * parts_of_worker * plan.part_chunks + kJoinCost * plan.num_parts() +
-         kPassCost;
+         kStateChunkCost * parts_of_worker * plan.part_chunks + kPassCost;
 }
 
 // Each task in pieces_per_task pieces, or fewer where chunks are too few to fill them.

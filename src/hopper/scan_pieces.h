@@ -9,7 +9,7 @@
 //            Some workers take a first half before their whole tasks, others a second half after
 //            theirs, so that the state in between is ready long before it is asked for.
 //   kPieces  few tasks: each is cut in pieces that run at once. A pass before computes states only,
-//            of parts of all pieces but the last; pieces join those of the parts before them.
+//            of parts of all pieces but the last; these are joined to the states before the pieces.
 // Tasks that share B and C go side by side wherever possible, so that these come from the cache.
 #ifndef TILESCAN_HOPPER_SCAN_PIECES_H_
 #define TILESCAN_HOPPER_SCAN_PIECES_H_
@@ -46,8 +46,9 @@ struct ScanPlan {
       case ScanCut::kHalves:
         return num_left_over();
       case ScanCut::kPieces:
-        // That of each part, then for each task the initial state: final_states may lie over
-        // initial_states, and the piece that writes it does not wait for the one that begins.
+        // That of each part, the last of a piece's for what is joined; then for each task the
+        // initial state: final_states may lie over initial_states, and the piece that writes it
+        // does not wait for the one that begins.
         return num_tasks * (num_parts() + 1);
       default:
         return 0;
@@ -61,10 +62,9 @@ struct Piece {
   int32_t task_idx = 0;
   int32_t first_chunk = 0;
   int32_t end_chunk = 0;
-  // The state before it: joined from num_states_in slots from first_state_in on; without any, the
-  // task's initial state, or zero for a part that does not begin its task.
-  int32_t first_state_in = kNowhere;
-  int32_t num_states_in = 0;
+  // The slot of the state before it; without one that is the task's initial state, or zero for a
+  // part that does not begin its task.
+  int32_t state_in = kNowhere;
   bool starts_task = true;
   // A slot that holds a copy of the initial state, or is to receive it in the pass for states.
   int32_t initial_copy = kNowhere;
@@ -124,8 +124,7 @@ TILESCAN_HOST_DEVICE inline Piece PieceOfHalves(const ScanPlan& plan, int32_t wo
   if (piece_idx < num_waves) return WholeTask(plan, piece_idx * num_others + idx);
   Piece piece = WholeTask(plan, first_left_over + idx);
   piece.first_chunk = plan.nchunks / 2;
-  piece.first_state_in = idx;
-  piece.num_states_in = 1;
+  piece.state_in = idx;
   piece.starts_task = false;
   piece.has_flags = true;
   return piece;
@@ -151,8 +150,7 @@ TILESCAN_HOST_DEVICE inline Piece PieceOfTask(const ScanPlan& plan, int32_t work
   if (piece.starts_task) {
     piece.initial_copy = SlotOfInitial(plan, piece.task_idx);
   } else {
-    piece.first_state_in = SlotOfPart(plan, piece.task_idx, 0);
-    piece.num_states_in = idx * plan.parts_per_piece;
+    piece.state_in = SlotOfPart(plan, piece.task_idx, idx * plan.parts_per_piece - 1);
   }
   return piece;
 }

@@ -73,39 +73,22 @@ __device__ __forceinline__ float* SlotState(const ScanParams& params, const RowT
          StateColumn<Config>(at);
 }
 
-// What is 0 stays 0 where the decay over a part overflows.
-__device__ __forceinline__ float JoinPart(float before, float decay, float part) {
-  return before == 0.0f ? part : fmaf(before, decay, part);
-}
-
-// Joins the states of the slots before a piece: each over its own part, the first from the task's
-// beginning. Or takes the copy of the initial state.
 template <typename Config>
-__device__ __forceinline__ void LoadSlots(const ScanParams& params, const RowThread& at,
-                                          const Piece& piece, int32_t row_head,
-                                          float (&state)[Config::kStateFloats]) {
-  const bool is_initial = piece.starts_task;
-  const int32_t first_slot = is_initial ? piece.initial_copy : piece.first_state_in;
-  const int32_t num_slots = is_initial ? 1 : piece.num_states_in;
-  ForEachPair<Config>([&](int idx, int, int) { state[idx] = state[idx + 1] = 0.0f; });
-#pragma unroll 1
-  for (int32_t slot = first_slot; slot < first_slot + num_slots; ++slot) {
-    const int32_t block = slot * Config::kRowBlocks + at.block_idx;
-    if (piece.has_flags) {
-      // The block that sets it runs at the same time and never waits before it does.
-      const uint32_t* flag = params.slot_flags + slot * kRowWarpgroups + at.Warpgroup();
-      while (ptx::LoadAcquire(flag) == 0) __nanosleep(64);
-    }
-    const int32_t head = block * Config::kRowHeads + (Config::kRowHeads == 1 ? 0 : row_head);
-    const float decay = slot == first_slot ? 0.0f : __ldcg(params.slot_decays + head);
-    const float* from = SlotState<Config>(params, at, slot);
-    ForEachPair<Config>([&](int idx, int row, int column) {
-      const float2 pair =
-          __ldcg(reinterpret_cast<const float2*>(from + row * Config::kDstate + column));
-      state[idx] = JoinPart(state[idx], decay, pair.x);
-      state[idx + 1] = JoinPart(state[idx + 1], decay, pair.y);
-    });
+__device__ __forceinline__ void LoadSlot(const ScanParams& params, const RowThread& at,
+                                         int32_t slot, bool has_flag,
+                                         float (&state)[Config::kStateFloats]) {
+  if (has_flag) {
+    // The block that sets it runs at the same time and never waits before it does.
+    const uint32_t* flag = params.slot_flags + slot * kRowWarpgroups + at.Warpgroup();
+    while (ptx::LoadAcquire(flag) == 0) __nanosleep(64);
   }
+  const float* from = SlotState<Config>(params, at, slot);
+  ForEachPair<Config>([&](int idx, int row, int column) {
+    const float2 pair =
+        __ldcg(reinterpret_cast<const float2*>(from + row * Config::kDstate + column));
+    state[idx] = pair.x;
+    state[idx + 1] = pair.y;
+  });
 }
 
 template <typename Config>
@@ -219,14 +202,17 @@ __device__ __forceinline__ void LoadStateBefore(const ScanParams& params, const 
                                                 const Piece& piece, int32_t batch_idx,
                                                 const WarpRows& rows,
                                                 float (&state)[Config::kStateFloats]) {
+  if (piece.state_in != Piece::kNowhere) {
+    LoadSlot<Config>(params, at, piece.state_in, piece.has_flags, state);
+    return;
+  }
   if (!piece.starts_task) {
-    // A part's own state starts from zero: it has no slots before it.
-    LoadSlots<Config>(params, at, piece, rows.row_head, state);
+    ForEachPair<Config>([&](int idx, int, int) { state[idx] = state[idx + 1] = 0.0f; });
     return;
   }
   const bool has_copy = piece.initial_copy != Piece::kNowhere && params.initial_states.present();
   if (has_copy && Config::kMakesOut) {
-    LoadSlots<Config>(params, at, piece, rows.row_head, state);
+    LoadSlot<Config>(params, at, piece.initial_copy, false, state);
     return;
   }
   const int64_t offset = StateOffset<Config>(params.initial_states, at, batch_idx, rows);
