@@ -17,6 +17,10 @@ struct LaunchShape {
   size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
   bool is_cooperative = false;  // all blocks run at the same time, or the launch fails
+  // Blocks may start when those of the kernel before it in the stream have all started and called
+  // cudaTriggerProgrammaticLaunchCompletion(), or ended; cudaGridDependencySynchronize() waits
+  // until that kernel has ended. From sm_90 on.
+  bool starts_early = false;
 };
 
 // The status is that of this launch. After <<<>>> there is only the thread's last error to ask,
@@ -29,11 +33,18 @@ Status LaunchKernel(const char* name, void (*kernel)(Params...), const LaunchSha
   config.blockDim = dim3(shape.num_threads);
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = shape.stream;
-  cudaLaunchAttribute cooperative = {};
-  cooperative.id = cudaLaunchAttributeCooperative;
-  cooperative.val.cooperative = 1;
-  config.attrs = &cooperative;
-  config.numAttrs = shape.is_cooperative ? 1 : 0;
+  cudaLaunchAttribute attributes[2] = {};
+  config.attrs = attributes;
+  if (shape.is_cooperative) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+  }
+  if (shape.starts_early) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+  }
   return StatusOf(cudaLaunchKernelEx(&config, kernel, args...), name);
 }
 

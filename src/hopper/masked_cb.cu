@@ -114,6 +114,7 @@ template <int kDstate>
 __global__ void __launch_bounds__(kThreads) MaskedCBKernel(const MaskedCBParams params) {
   constexpr int kColumns = kDstate < 128 ? kDstate : 128;
   __shared__ Storage<kColumns> storage;
+  cudaTriggerProgrammaticLaunchCompletion();
   const int warp = threadIdx.x / kWarpLanes;
   const int lane = threadIdx.x % kWarpLanes;
   const auto group = static_cast<int32_t>(blockIdx.x) / params.nchunks;

@@ -74,9 +74,9 @@ struct ScanConfig {
   static constexpr int kShareStages = kMakesOut && kStateParts > 1 ? 1 : 0;  // of shares of out
   static constexpr int kFactorStages = (kHasZ ? 6 : 8) / kRowHeads;
 
-  // Chunks that a factor warp works on at once, to have something to do in the latencies. Beside
-  // the products of out, more at once make for bursts that these are slowed down by.
-  static constexpr int kGroupChunks = kMakesOut ? 2 : 4 / kRowHeads;
+  // Chunks that a factor warp works on at once, to have something to do in the latencies. More than
+  // two at once are bursts that the products of out are slowed down by, if these are many.
+  static constexpr int kGroupChunks = kMakesOut && kDstate > 64 ? 2 : 4 / kRowHeads;
 
   // Registers of a thread in the feeding warpgroup and in the others.
   static constexpr int kFeedRegisters = 56;

@@ -104,6 +104,8 @@ __device__ __forceinline__ void LoadTiles(const ScanParams& params, ScanStorage<
     for (int32_t chunk_idx = piece.first_chunk; chunk_idx < piece.end_chunk; ++chunk_idx) {
       const int32_t first_token = chunk_idx * kChunkSize;
       LoadRows<Config>(storage.x, storage.x_ring, x_at, params.maps.x, rows, blocks, first_token);
+      // For CB. The caller's operands were there before the first of the scan's kernels began.
+      if constexpr (Config::kMakesOut) cudaGridDependencySynchronize();
       LoadGroup<Config>(params, storage, group_at, rows, chunk_idx);
       if constexpr (Config::kHasZ) {
         LoadRows<Config>(storage.z, storage.z_ring, z_at, params.maps.z, rows, blocks, first_token);

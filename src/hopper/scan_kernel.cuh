@@ -41,6 +41,9 @@ __device__ __forceinline__ void Feed(const ScanParams& params, ScanStorage<Confi
   const bool is_first_lane = threadIdx.x % kWarpLanes == 0;
   if (warp == 0) {
     if (is_first_lane) LoadTiles<Config>(params, storage);
+    // The states alone take nothing from the kernel before, but end after it, so that what waits
+    // for them need not wait for that too.
+    if constexpr (!Config::kMakesOut) cudaGridDependencySynchronize();
   } else if (warp <= Config::kRowBlocks) {
     MakeFactors<Config>(params, storage, warp - 1);
   } else if constexpr (Config::kMakesOut) {
@@ -54,6 +57,7 @@ __global__ void __launch_bounds__(kScanThreads, 1)
   extern __shared__ Tile shared_memory[];
   auto& storage = *reinterpret_cast<ScanStorage<Config>*>(shared_memory);
   static_assert(sizeof(ScanStorage<Config>) <= kMostSharedBytes);
+  if constexpr (!Config::kMakesOut) cudaTriggerProgrammaticLaunchCompletion();
   if (threadIdx.x == 0) InitRings(storage);
   __syncthreads();
 

@@ -29,7 +29,8 @@ Status LaunchScan(const ScanParams& params, int32_t num_blocks, bool waits, cuda
                                    .num_threads = kScanThreads,
                                    .shared_bytes = sizeof(ScanStorage<Config>),
                                    .stream = stream,
-                                   .is_cooperative = waits};
+                                   .is_cooperative = waits,
+                                   .starts_early = !waits};
   return cuda::LaunchKernel(kScanName, ScanKernel<Config>, shape, params);
 }
 
@@ -39,7 +40,8 @@ Status LaunchJoin(const ScanParams& params, cudaStream_t stream) {
   const cuda::LaunchShape shape = {
       .grid = dim3(static_cast<unsigned>(params.plan.num_tasks * (kSlotFours / kJoinThreads))),
       .num_threads = kJoinThreads,
-      .stream = stream};
+      .stream = stream,
+      .starts_early = true};
   return cuda::LaunchKernel(kScanName, JoinKernel<Config>, shape, params);
 }
 

@@ -184,6 +184,8 @@ __device__ __forceinline__ void ScanRows(const ScanParams& params, ScanStorage<C
   const RowThread at = {kHasParts ? 0 : warpgroup, kHasParts ? warpgroup : 0, thread,
                         thread / kWarpLanes, thread % kWarpLanes};
   RowCursors<Config> cursors;
+  // Until the states are there, and may be written over.
+  if constexpr (Config::kMakesOut) cudaGridDependencySynchronize();
   const int32_t num_pieces = NumPieces(params.plan, Config::kPass, WorkerIdx());
 #pragma unroll 1
   for (int32_t idx = 0; idx < num_pieces; ++idx) {
