@@ -59,7 +59,7 @@ LAYERS = (
     Layer("tests/gpu", ("tests/", "testing/", "hopper/ptx/", "numerics/", "core/", PUBLIC),
           ("gtest/", "nlohmann/") + CUDA),
     Layer("tests", ("tests/", "testing/", "bench/", "cli/", "api/", "plan/", "cpu/", "reference/",
-                    "numerics/", "core/", PUBLIC),
+                    "hopper/scan_pieces.h", "numerics/", "core/", PUBLIC),
           ("gtest/", "gmock/", "nlohmann/", "fuzzer/", "hwy/") + POSIX),
     Layer("examples", (PUBLIC,)),
 )

@@ -23,6 +23,10 @@ struct Exp2 {
   using Result = float;
   __device__ static float Of(float a, float, float) { return hopper::ptx::Exp2(a); }
 };
+struct Reciprocal {
+  using Result = float;
+  __device__ static float Of(float a, float, float) { return hopper::ptx::Reciprocal(a); }
+};
 struct RoundPair {
   using Result = uint32_t;
   __device__ static uint32_t Of(float a, float b, float) { return hopper::ptx::RoundPair(a, b); }
@@ -124,6 +128,27 @@ void ExpectSame(float got, double expected, size_t idx) {
 }
 
 using PtxArithmetic = HopperTest;
+
+TEST_F(PtxArithmetic, ReciprocalIsWithin1Ulp) {
+  const std::vector<float> values = Numbers(7, -125, 125);
+  const std::vector<float> results = Apply<Reciprocal>(values, values, values);
+  for (size_t idx = 0; idx < values.size(); ++idx) {
+    const double value = values[idx];
+    const double expected = 1.0 / value;
+    if (!std::isnormal(values[idx]) || std::abs(value) > 0x1p126) {
+      // Denormal values count as 0, and denormal results become it.
+      const double flushed = std::abs(value) > 0x1p126 && std::isfinite(value)
+                                 ? std::copysign(0.0, value)
+                             : std::fpclassify(values[idx]) == FP_SUBNORMAL
+                                 ? std::copysign(std::numeric_limits<double>::infinity(), value)
+                                 : expected;
+      ExpectSame(results[idx], flushed, idx);
+      continue;
+    }
+    EXPECT_LE(std::abs(results[idx] - expected), 0x1p-23 * std::abs(expected))
+        << "1 / " << value << " at " << idx;
+  }
+}
 
 TEST_F(PtxArithmetic, Exp2IsWithin2Ulp) {
   std::vector<float> values = Numbers(1, -30, 7);

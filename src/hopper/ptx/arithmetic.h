@@ -14,7 +14,7 @@ __device__ __forceinline__ float Exp2(float value) {
   return result;
 }
 
-// 1 / value within 1 ulp; of values above 2^126, 0.
+// 1 / value within 1 ulp; values below 2^-126 count as 0, results below it become 0.
 __device__ __forceinline__ float Reciprocal(float value) {
   float result;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
