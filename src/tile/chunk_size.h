@@ -13,6 +13,9 @@ inline constexpr size_t kChunkTile = 64;
 // Of headdim in a tile of the bf16 forms.
 inline constexpr size_t kChannels = 64;
 
+// Of dstate, likewise, at most.
+inline constexpr size_t kMostTileStates = 128;
+
 // Rows of kChunkTile floats that chunk_cumsum writes for each slot and head: the steps dt; the
 // exponents a of the decays from the chunk's start, as two floats; the weights of the tokens in the
 // state after the chunk.

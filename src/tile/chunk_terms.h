@@ -21,7 +21,7 @@ struct HeadChunk {
   // Of the decays from the chunk's start to each token and over all of it: multiplied with twice,
   // so that what is 0 stays 0 where a decay overflows.
   TokenLine decay_roots;
-  Tile<float, 1, 1> last_root;
+  Tile<float, 1, 1> last_root, last_exponent;
 };
 
 template <typename View>
@@ -31,12 +31,14 @@ __tile__ HeadChunk LoadHeadChunk(View token_rows, int32_t slot, int32_t head_idx
       ct::reshape(LoadAhead(token_rows, slot, head_idx, 0, 0), ct::shape<kTokenRows, kChunkTile>{});
   constexpr int32_t last = kChunkTile - 1;
   const auto a_high = ct::extract(rows, Line{}, kHigh, 0);
+  const auto last_exponent = ct::extract(rows, ct::shape<1, 1>{}, kHigh, last);
   return {ct::extract(rows, Line{}, kStep, 0),
           a_high,
           ct::extract(rows, Line{}, kLow, 0),
           ct::extract(rows, Line{}, kWeight, 0),
           ct::exp2(a_high * 0.5f),
-          ct::exp2(ct::extract(rows, ct::shape<1, 1>{}, kHigh, last) * 0.5f)};
+          ct::exp2(last_exponent * 0.5f),
+          last_exponent};
 }
 
 __tile__ inline TokenColumn AsColumn(TokenLine line) {
@@ -96,10 +98,26 @@ __tile__ void StoreState(Tile<float, kChannels, kStates> state, View view, State
                     place.head_idx, place.channel_tile, place.state_tile);
 }
 
+// The chunks of a row that a program walks. piece_row counts pieces from row to row.
+struct PieceOfRow {
+  int32_t row_idx, piece_row, first_chunk, end_chunk;
+  bool is_last;  // of its row
+};
+__tile__ inline PieceOfRow FindPiece(int32_t row_idx, int32_t piece_idx, int32_t num_pieces,
+                                     int32_t piece_chunks, int32_t num_chunks) {
+  const int32_t first_chunk = piece_idx * piece_chunks;
+  const bool is_last = piece_idx + 1 == num_pieces;
+  return {row_idx, row_idx * num_pieces + piece_idx, first_chunk,
+          is_last ? num_chunks : first_chunk + piece_chunks, is_last};
+}
+
 // How far a walk along a row is towards the next state that states_out asks for.
 struct StatesOutWalk {
   int32_t num_chunks_left, num_stored;
 };
+__tile__ inline StatesOutWalk WalkFrom(int32_t first_chunk, int32_t span_chunks) {
+  return {span_chunks - first_chunk % span_chunks, first_chunk / span_chunks};
+}
 
 // Behind a chunk.
 template <size_t kStates, typename View>

@@ -12,6 +12,7 @@
 #include "core/status.h"
 #include "plan/variant.h"
 #include "tile/chunk_size.h"
+#include "tile/scan_stages.h"
 
 namespace tilescan::tile {
 
@@ -53,6 +54,17 @@ struct StatesGiven {
   int32_t span_chunks, num_states_out;
 };
 
+// The states that walks begin with: before each piece of each row.
+struct FirstStates {
+  explicit FirstStates(const StageCall& call)
+      : of_pieces(call.buffers.pieces.num_pieces > 1 ? call.buffers.piece_states
+                                                     : call.buffers.first_states),
+        has_any(call.buffers.pieces.num_pieces > 1 ? 1 : StatesGiven(call.problem).has_first) {}
+
+  const float* of_pieces;
+  int32_t has_any;
+};
+
 // Programs that stay on the GPU and take one piece of work after another.
 inline int64_t StayingPrograms(int per_multiprocessor) {
   return int64_t{cuda::Facts().num_multiprocessors} * per_multiprocessor;
@@ -61,9 +73,10 @@ inline int64_t StayingPrograms(int per_multiprocessor) {
 // Calls launch<kStates, kStateTiles>(): the states of a tile, and tiles of dstate.
 template <typename Launch>
 Status DispatchBf16(const ScanForwardProblem& problem, const Launch& launch) {
+  constexpr int64_t kMostTile = kMostTileStates;
   if (problem.sizes.dstate <= 64) return launch.template operator()<64, 1>();
-  if (problem.sizes.dstate <= 128) return launch.template operator()<128, 1>();
-  return launch.template operator()<128, 2>();
+  if (problem.sizes.dstate <= kMostTile) return launch.template operator()<kMostTileStates, 1>();
+  return launch.template operator()<kMostTileStates, 2>();
 }
 
 }  // namespace tilescan::tile

@@ -5,6 +5,7 @@
 #include "cuda/error.h"
 #include "cuda/scan_states.h"
 #include "cuda/skip_rows.h"
+#include "plan/variant.h"
 #include "tile/bf16_checks.h"
 #include "tile/scan_forward.h"
 #include "tile/scan_stages.h"
@@ -35,7 +36,16 @@ float* CarveStates(const TensorView& view, float* absent, Carver& carver) {
   return carver.Take<float>(view.num_elements());
 }
 
-void CarveCommon(const ScanForwardProblem& problem, Carver& carver, StageBuffers* buffers) {
+void CarvePieces(const ScanSizes& sizes, PieceWalk walk, Carver& carver, StageBuffers* buffers) {
+  buffers->pieces = CutRows(sizes, walk, cuda::Facts().num_multiprocessors);
+  if (buffers->pieces.num_pieces == 1) return;
+  const int64_t num_heads = sizes.batch * buffers->pieces.num_pieces * sizes.nheads;
+  buffers->piece_states = carver.Take<float>(num_heads * sizes.headdim, sizes.dstate);
+  buffers->piece_exponents = carver.Take<float>(num_heads);
+}
+
+void CarveCommon(const ScanForwardProblem& problem, PieceWalk walk, Carver& carver,
+                 StageBuffers* buffers) {
   const ScanForwardOperands& operands = problem.operands;
   const ScanSizes& sizes = problem.sizes;
   const int64_t num_heads = NumSlots(sizes) * sizes.nheads;
@@ -52,13 +62,15 @@ void CarveCommon(const ScanForwardProblem& problem, Carver& carver, StageBuffers
                              ? carver.Take<float>(operands.final_states.num_elements())
                              : CarveStates(operands.final_states, absent, carver);
   buffers->states_out = CarveStates(operands.states_out, absent, carver);
+  buffers->entry_states = absent;
+  CarvePieces(sizes, walk, carver, buffers);
 }
 
 StageBuffers CarveStages(const ScanForwardProblem& problem, Carver& carver) {
   const ScanSizes& sizes = problem.sizes;
   StageBuffers buffers;
   if (sizes.seqlen == 0) return buffers;
-  CarveCommon(problem, carver, &buffers);
+  CarveCommon(problem, PieceWalk::kEntryStates, carver, &buffers);
   buffers.entry_states =
       carver.Take<uint16_t>(NumSlots(sizes) * sizes.nheads * sizes.headdim, sizes.dstate);
   return buffers;
@@ -66,7 +78,9 @@ StageBuffers CarveStages(const ScanForwardProblem& problem, Carver& carver) {
 
 StageBuffers CarveStream(const ScanForwardProblem& problem, Carver& carver) {
   StageBuffers buffers;
-  if (problem.sizes.seqlen > 0) CarveCommon(problem, carver, &buffers);
+  if (problem.sizes.seqlen > 0) {
+    CarveCommon(problem, PieceWalk::kStream, carver, &buffers);
+  }
   return buffers;
 }
 
@@ -132,9 +146,11 @@ Status Run(const ScanForwardProblem& problem, const Launch& launch, CarveFunctio
 }
 
 constexpr std::initializer_list<StageFunction> kStages = {
-    LaunchChunkCumsum, LaunchMultiplyCB, LaunchPassStateBf16, LaunchComputeOutBf16, LaunchRepair};
+    LaunchChunkCumsum,   LaunchMultiplyCB,     LaunchPassPieces, LaunchJoinPieces,
+    LaunchPassStateBf16, LaunchComputeOutBf16, LaunchRepair};
 constexpr std::initializer_list<StageFunction> kStreamStages = {LaunchChunkCumsum, LaunchMultiplyCB,
-                                                                LaunchScanStream, LaunchRepair};
+                                                                LaunchPassPieces,  LaunchJoinPieces,
+                                                                LaunchScanStream,  LaunchRepair};
 
 // ---- rows ----
 

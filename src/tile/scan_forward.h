@@ -10,6 +10,8 @@
 //                  row: faster where batch * nheads fills the machine, and without the states of
 //                  all chunks in memory.
 //
+// The last two cut rows in pieces where batch * nheads does not fill the machine (row_pieces.h).
+//
 // Values of cu_seqlens and seq_idx are read on the device and not checked: whatever they are, only
 // the tensors' memory is touched.
 #ifndef TILESCAN_TILE_SCAN_FORWARD_H_

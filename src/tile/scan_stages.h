@@ -13,6 +13,7 @@
 #include "cuda/error.h"
 #include "cuda/scan_chunks.h"
 #include "tile/chunk_size.h"
+#include "tile/row_pieces.h"
 
 namespace tilescan::tile {
 
@@ -37,6 +38,12 @@ struct StageBuffers {
   void* CB = nullptr;
   // (batch, nheads, tiles of headdim): whether a walk must be repaired (scan_stream.cu).
   int32_t* must_repair = nullptr;
+  // How rows are cut. Where they are: the state before each piece, compact fp32 (batch, num_pieces,
+  // nheads, headdim, dstate), which before the join holds the pieces' own states, each in the place
+  // of the next piece's; and the pieces' decays as exponents of 2, (batch, num_pieces, nheads).
+  RowPieces pieces;
+  float* piece_states = nullptr;
+  float* piece_exponents = nullptr;
 };
 
 struct StageCall {
@@ -53,7 +60,10 @@ Status LaunchChunkCumsum(const StageCall& call);
 Status LaunchPassStateGeneral(const StageCall& call);
 Status LaunchComputeOutGeneral(const StageCall& call);
 
-// What the rows stages_tiles and stream_tiles allow. Either form ends with the repair.
+// What the rows stages_tiles and stream_tiles allow. Either form ends with the repair. The first
+// two do nothing where rows are whole.
+Status LaunchPassPieces(const StageCall& call);
+Status LaunchJoinPieces(const StageCall& call);
 Status LaunchMultiplyCB(const StageCall& call);
 Status LaunchPassStateBf16(const StageCall& call);
 Status LaunchComputeOutBf16(const StageCall& call);

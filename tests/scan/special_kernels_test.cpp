@@ -98,6 +98,29 @@ void AddLongRows(std::vector<ScanCase>* cases) {
     cases->push_back(SpecialCase("long_" + std::to_string(seqlen), sizes, 908));
     AddOptionalOperands(&cases->back(), 908);
   }
+
+  CaseSizes sizes = kSizes;
+  sizes.seqlen = 4500;
+  sizes.nheads = 2;
+  sizes.ngroups = 1;
+  // Every third chunk: not where pieces end.
+  ScanCase states_out = SpecialCase("long_states_out", sizes, 912);
+  AddOptionalOperands(&states_out, 912);
+  states_out.states_every = 192;
+  cases->push_back(states_out);
+
+  // In pieces before the last; one row, and one head of the other, know nothing of it.
+  ScanCase nonfinite = SpecialCase("long_nonfinite", sizes, 913);
+  AddOptionalOperands(&nonfinite, 913);
+  const int64_t row = sizes.nheads * sizes.headdim;
+  const int64_t second_row = sizes.seqlen * row;
+  const Fill finite = nonfinite.x;
+  nonfinite.x = [finite, row, second_row](int64_t idx) {
+    if (idx == second_row + 1500 * row + 3) return std::numeric_limits<double>::quiet_NaN();
+    if (idx == second_row + 3333 * row + 5) return std::numeric_limits<double>::infinity();
+    return finite(idx);
+  };
+  cases->push_back(nonfinite);
 }
 
 // States that grow by more than fp32 holds over a part of a row, but are 0 there.
