@@ -13,7 +13,10 @@ inline constexpr size_t kChunkTile = 64;
 // Of headdim in a tile of the bf16 forms.
 inline constexpr size_t kChannels = 64;
 
-// Of dstate, likewise, at most.
+// That a walk for states alone takes at a time: a piece of a row has a multiple of it.
+inline constexpr int32_t kPairChunks = 2;
+
+// Of dstate, likewise as kChannels, at most.
 inline constexpr size_t kMostTileStates = 128;
 
 // Rows of kChunkTile floats that chunk_cumsum writes for each slot and head: the steps dt; the

@@ -24,11 +24,8 @@ struct HeadChunk {
   Tile<float, 1, 1> last_root, last_exponent;
 };
 
-template <typename View>
-__tile__ HeadChunk LoadHeadChunk(View token_rows, int32_t slot, int32_t head_idx) {
+__tile__ inline HeadChunk HeadChunkOf(Tile<float, kTokenRows, kChunkTile> rows) {
   using Line = ct::shape<1, kChunkTile>;
-  const auto rows =
-      ct::reshape(LoadAhead(token_rows, slot, head_idx, 0, 0), ct::shape<kTokenRows, kChunkTile>{});
   constexpr int32_t last = kChunkTile - 1;
   const auto a_high = ct::extract(rows, Line{}, kHigh, 0);
   const auto last_exponent = ct::extract(rows, ct::shape<1, 1>{}, kHigh, last);
@@ -39,6 +36,12 @@ __tile__ HeadChunk LoadHeadChunk(View token_rows, int32_t slot, int32_t head_idx
           ct::exp2(a_high * 0.5f),
           ct::exp2(last_exponent * 0.5f),
           last_exponent};
+}
+
+template <typename View>
+__tile__ HeadChunk LoadHeadChunk(View token_rows, int32_t slot, int32_t head_idx) {
+  return HeadChunkOf(ct::reshape(LoadAhead(token_rows, slot, head_idx, 0, 0),
+                                 ct::shape<kTokenRows, kChunkTile>{}));
 }
 
 __tile__ inline TokenColumn AsColumn(TokenLine line) {

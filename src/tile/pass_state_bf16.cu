@@ -6,8 +6,9 @@
 //
 // A program a piece of a row, head, 64 channels and up to 128 states: row_pieces.h says how rows
 // are cut. The pass before, PassPieces, walks pieces from zero for their states and decays alone,
-// for this form and for scan_stream.cu. Bound by the latency of a chunk where programs are few,
-// else by reading x and B and by storing the states.
+// for this form and for scan_stream.cu. A program waits for each of its loads before it asks for
+// the next (views.h), so it takes two chunks with each. Bound by that, then by reading x and B and
+// by storing the states.
 #include "cuda/launch.cuh"
 #include "tile/chunk_terms.h"
 #include "tile/dispatch_bf16.h"
@@ -25,12 +26,28 @@ __tile__ void StoreEntry(Tile<float, kChannels, kStates> state, View view, State
       place.row_idx, place.head_idx, place.channel_tile, place.state_tile);
 }
 
+constexpr size_t kPairTokens = kPairChunks * kChunkTile;
+
+// The rows of one chunk of a pair.
+template <typename T, size_t kRows, size_t kColumns>
+__tile__ Tile<T, kRows / kPairChunks, kColumns> HalfOf(Tile<T, kRows, kColumns> pair,
+                                                       int32_t half) {
+  return ct::extract(pair, ct::shape<kRows / kPairChunks, kColumns>{}, half, 0);
+}
+
+template <size_t kStates>
+__tile__ Tile<float, kChannels, kStates> AddChunk(Tile<float, kChannels, kStates> state,
+                                                  Tile<__nv_bfloat16, kChunkTile, kChannels> x,
+                                                  Tile<__nv_bfloat16, kChunkTile, kStates> B,
+                                                  HeadChunk chunk) {
+  return ct::mma(WeighInput(x, chunk), B, state * chunk.last_root * chunk.last_root);
+}
+
 // kPieces: all pieces but the last of each row, from zero; last_states and exponents have
 // num_pieces rows for each row, and what is of a piece goes to the next one's (states) and to its
 // own (exponents). kEntryStates: first_states has a row for each piece. must_repair: set where a
 // row's last state is not finite, which it is where any x was not. kStatesOut: that, and states_out
-// is stored. In one kernel with the others its tiles would take the room in shared memory in which
-// the next chunk's loads arrive.
+// is stored, whose tiles take room in shared memory.
 template <Pass kPass, size_t kStates>
 [[using cutile: hint(900, occupancy = kWalksPerMultiprocessor)]] __tile_global__ void PassStateBf16(
     const __nv_bfloat16* x, int32_t x_batch_stride, int32_t x_token_stride, int32_t x_head_stride,
@@ -57,11 +74,11 @@ template <Pass kPass, size_t kStates>
   const int32_t group_idx = head_idx / (nheads / ngroups);
   const int32_t first_slot = piece.row_idx * num_chunks;
 
-  const auto x_view = ChunkView<kChunkTile, kChannels>(
+  const auto x_pairs = ChunkView<kPairTokens, kChannels>(
       x, batch, seqlen, nheads, headdim, x_batch_stride, x_token_stride, x_head_stride);
-  const auto B_view = ChunkView<kChunkTile, kStates>(
+  const auto B_pairs = ChunkView<kPairTokens, kStates>(
       B, batch, seqlen, ngroups, dstate, B_batch_stride, B_token_stride, B_group_stride);
-  const auto rows_view = TokenRowsView(token_rows, num_slots, nheads);
+  const auto rows_view = TokenRowsOfChunksView<kPairChunks>(token_rows, batch, num_chunks, nheads);
   [[maybe_unused]] const auto entry_view =
       MatrixView<kChannels, kStates>(entry_states, num_slots, nheads, headdim, dstate);
   [[maybe_unused]] const auto first_view =
@@ -81,21 +98,36 @@ template <Pass kPass, size_t kStates>
   [[maybe_unused]] const StatePlace place{piece.row_idx, head_idx, channel_tile, state_tile};
   [[maybe_unused]] auto exponent = ct::zeros<Tile<float, 1, 1>>();
   [[maybe_unused]] StatesOutWalk walk = WalkFrom(piece.first_chunk, span_chunks);
-  for (int32_t chunk_idx = piece.first_chunk; chunk_idx < piece.end_chunk; ++chunk_idx) {
-    const int32_t slot = first_slot + chunk_idx;
-    const auto x_chunk =
-        LoadMatrix<kChunkTile, kChannels>(x_view, piece.row_idx, chunk_idx, head_idx, channel_tile);
-    const auto B_chunk =
-        LoadMatrix<kChunkTile, kStates>(B_view, piece.row_idx, chunk_idx, group_idx, state_tile);
-    const HeadChunk chunk = LoadHeadChunk(rows_view, slot, head_idx);
-    if constexpr (kIsForPieces) {
-      exponent = exponent + chunk.last_exponent;
-    } else {
+  const int32_t end_pair = CountTiles<kPairChunks>(piece.end_chunk);
+  for (int32_t pair = piece.first_chunk / kPairChunks; pair < end_pair; ++pair) {
+    const auto x_pair =
+        LoadMatrix<kPairTokens, kChannels>(x_pairs, piece.row_idx, pair, head_idx, channel_tile);
+    const auto B_pair =
+        LoadMatrix<kPairTokens, kStates>(B_pairs, piece.row_idx, pair, group_idx, state_tile);
+    const auto rows = ct::reshape(LoadAhead(rows_view, piece.row_idx, pair, head_idx, 0, 0),
+                                  ct::shape<kPairChunks * kTokenRows, kChunkTile>{});
+    const int32_t slot = first_slot + pair * kPairChunks;
+    const HeadChunk first = HeadChunkOf(HalfOf(rows, 0));
+    if constexpr (!kIsForPieces) {
       StoreEntry<kStates>(state, entry_view, StatePlace{slot, head_idx, channel_tile, state_tile});
     }
-    state = ct::mma(WeighInput(x_chunk, chunk), B_chunk, state * chunk.last_root * chunk.last_root);
+    state = AddChunk(state, HalfOf(x_pair, 0), HalfOf(B_pair, 0), first);
     if constexpr (kPass == Pass::kStatesOut) {
       walk = StoreIfAsked(state, out_view, place, span_chunks, num_states_out, walk);
+    }
+    if constexpr (kIsForPieces) exponent = exponent + first.last_exponent;
+    // The last chunk of a row may stand alone.
+    if (kIsForPieces || pair * kPairChunks + 1 < num_chunks) {
+      const HeadChunk second = HeadChunkOf(HalfOf(rows, 1));
+      if constexpr (!kIsForPieces) {
+        StoreEntry<kStates>(state, entry_view,
+                            StatePlace{slot + 1, head_idx, channel_tile, state_tile});
+      }
+      state = AddChunk(state, HalfOf(x_pair, 1), HalfOf(B_pair, 1), second);
+      if constexpr (kPass == Pass::kStatesOut) {
+        walk = StoreIfAsked(state, out_view, place, span_chunks, num_states_out, walk);
+      }
+      if constexpr (kIsForPieces) exponent = exponent + second.last_exponent;
     }
   }
   if constexpr (kIsForPieces) {
@@ -154,9 +186,11 @@ Status LaunchPass(const StageCall& call) {
 Status LaunchPassPieces(const StageCall& call) { return LaunchPass<Pass::kPieces>(call); }
 
 Status LaunchPassStateBf16(const StageCall& call) {
-  // Which of the two a problem without sizes gets is not known: both are loaded.
-  if (call.only_loads) TILESCAN_RETURN_IF_ERROR(LaunchPass<Pass::kStatesOut>(call));
-  return StatesGiven(call.problem).num_states_out > 0 ? LaunchPass<Pass::kStatesOut>(call)
+  // 64 states: with 128 registers would spill.
+  constexpr auto launch_states_out = Launch<Pass::kStatesOut, 64>;
+  // Which of the two a problem without operands gets is not known: both are loaded.
+  if (call.only_loads) TILESCAN_RETURN_IF_ERROR(launch_states_out(call));
+  return StatesGiven(call.problem).num_states_out > 0 ? launch_states_out(call)
                                                       : LaunchPass<Pass::kEntryStates>(call);
 }
 

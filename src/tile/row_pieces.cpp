@@ -42,7 +42,7 @@ RowPieces CutRows(const ScanSizes& sizes, PieceWalk walk, int32_t num_multiproce
   int64_t best_cost = num_chunks * chunk_cost;
   const int64_t most_pieces = std::min({num_chunks, kMostPieces, kMostElements / num_states});
   for (int64_t pieces = 2; pieces <= most_pieces; ++pieces) {
-    const int64_t piece_chunks = CeilDiv(num_chunks, pieces);
+    const int64_t piece_chunks = CeilDiv(num_chunks, pieces * kPairChunks) * kPairChunks;
     const int64_t num_pieces = CeilDiv(num_chunks, piece_chunks);
     const int64_t cost =
         CostOfWalks(num_walks * num_pieces, num_programs, piece_chunks * chunk_cost + kStateCost) +

@@ -10,7 +10,8 @@
 
 namespace tilescan::tile {
 
-// All pieces of a row have piece_chunks chunks but the last, which has the rest and at least one.
+// All pieces of a row have piece_chunks chunks, an even number, but the last, which has the rest
+// and at least one.
 struct RowPieces {
   int32_t num_pieces = 1;
   int32_t piece_chunks = 0;

@@ -6,6 +6,10 @@
 // A program that loads through these does not load through tiles of pointers as well: on sm_90 one
 // that does hangs (nvcc 13.5.37, H200). Single elements and stores are no trouble.
 //
+// The code for sm_90 (nvcc 13.5.37) has one warp that makes all loads of a program, and waits for
+// each before it asks for the next, whatever the hints: what a loop costs is the number of its
+// loads, so a load brings as much as there is room for.
+//
 // Hints of kernels are for 900, where they were measured; others are left to the compiler. (It
 // crashes on one for sm_120 whose shared memory cannot be had.)
 #ifndef TILESCAN_TILE_VIEWS_H_
@@ -68,6 +72,16 @@ __tile__ inline auto TokenRowsView(const float* token_rows, int32_t num_slots, i
   return ct::partition_view(
       ct::tensor_span{ct::assume_aligned<16>(token_rows), Extents{num_slots, nheads}},
       ct::shape<1, 1, kTokenRows, kChunkTile>{});
+}
+
+// The same of kChunks chunks of a row, for (batch, num_chunks, nheads, ..).
+template <size_t kChunks>
+__tile__ auto TokenRowsOfChunksView(const float* token_rows, int32_t batch, int32_t num_chunks,
+                                    int32_t nheads) {
+  using Extents = ct::extents<int32_t, kAnyExtent, kAnyExtent, kAnyExtent, kTokenRows, kChunkTile>;
+  return ct::partition_view(
+      ct::tensor_span{ct::assume_aligned<16>(token_rows), Extents{batch, num_chunks, nheads}},
+      ct::shape<1, kChunks, 1, kTokenRows, kChunkTile>{});
 }
 
 // Loads the tile of a view at these indices some iterations of the loop ahead.
