@@ -50,21 +50,40 @@ __tile__ inline TokenColumn AsColumn(TokenLine line) {
 
 // M^T. As WeighPairs().
 __tile__ inline Tile<__nv_bfloat16, kChunkTile, kChunkTile> WeighTransposed(
-    Tile<__nv_bfloat16, kChunkTile, kChunkTile> CB, HeadChunk chunk) {
+    TokenPairs CB_transposed, HeadChunk chunk) {
   const auto is_seen = RowIndices<kChunkTile>() <= ColumnIndices<kChunkTile>();
   const auto exponents = (chunk.a_high - AsColumn(chunk.a_high)) +  //
                          (chunk.a_low - AsColumn(chunk.a_low));
   const auto zero = ct::zeros<TokenPairs>();
   const auto decay =
       ct::exp2(ct::select(is_seen, exponents, zero), ct::round_subnormals_to_zero_t{});
-  const auto weighed = ct::element_cast<float>(ct::transpose(CB)) * decay * AsColumn(chunk.dt);
+  const auto weighed = CB_transposed * decay * AsColumn(chunk.dt);
   return ct::element_cast<__nv_bfloat16>(ct::select(is_seen, weighed, zero));
+}
+
+__tile__ inline Tile<__nv_bfloat16, kChunkTile, kChunkTile> WeighTransposed(
+    Tile<__nv_bfloat16, kChunkTile, kChunkTile> CB, HeadChunk chunk) {
+  return WeighTransposed(ct::element_cast<float>(ct::transpose(CB)), chunk);
 }
 
 // weight x, transposed, for the state.
 __tile__ inline Tile<__nv_bfloat16, kChannels, kChunkTile> WeighInput(
     Tile<__nv_bfloat16, kChunkTile, kChannels> x, HeadChunk chunk) {
   return ct::element_cast<__nv_bfloat16>(ct::element_cast<float>(ct::transpose(x)) * chunk.weights);
+}
+
+// The rows of one of kChunks chunks.
+template <size_t kChunks, typename T, size_t kRows, size_t kColumns>
+__tile__ Tile<T, kRows / kChunks, kColumns> ChunkOf(Tile<T, kRows, kColumns> rows, int32_t idx) {
+  return ct::extract(rows, ct::shape<kRows / kChunks, kColumns>{}, idx, 0);
+}
+
+template <size_t kStates>
+__tile__ Tile<float, kChannels, kStates> AddChunk(Tile<float, kChannels, kStates> state,
+                                                  Tile<__nv_bfloat16, kChunkTile, kChannels> x,
+                                                  Tile<__nv_bfloat16, kChunkTile, kStates> B,
+                                                  HeadChunk chunk) {
+  return ct::mma(WeighInput(x, chunk), B, state * chunk.last_root * chunk.last_root);
 }
 
 // A tile of a view (batch or slots, tokens or heads, .., columns) as a matrix.

@@ -28,21 +28,6 @@ __tile__ void StoreEntry(Tile<float, kChannels, kStates> state, View view, State
 
 constexpr size_t kPairTokens = kPairChunks * kChunkTile;
 
-// The rows of one chunk of a pair.
-template <typename T, size_t kRows, size_t kColumns>
-__tile__ Tile<T, kRows / kPairChunks, kColumns> HalfOf(Tile<T, kRows, kColumns> pair,
-                                                       int32_t half) {
-  return ct::extract(pair, ct::shape<kRows / kPairChunks, kColumns>{}, half, 0);
-}
-
-template <size_t kStates>
-__tile__ Tile<float, kChannels, kStates> AddChunk(Tile<float, kChannels, kStates> state,
-                                                  Tile<__nv_bfloat16, kChunkTile, kChannels> x,
-                                                  Tile<__nv_bfloat16, kChunkTile, kStates> B,
-                                                  HeadChunk chunk) {
-  return ct::mma(WeighInput(x, chunk), B, state * chunk.last_root * chunk.last_root);
-}
-
 // kPieces: all pieces but the last of each row, from zero; last_states and exponents have
 // num_pieces rows for each row, and what is of a piece goes to the next one's (states) and to its
 // own (exponents). kEntryStates: first_states has a row for each piece. must_repair: set where a
@@ -107,23 +92,25 @@ template <Pass kPass, size_t kStates>
     const auto rows = ct::reshape(LoadAhead(rows_view, piece.row_idx, pair, head_idx, 0, 0),
                                   ct::shape<kPairChunks * kTokenRows, kChunkTile>{});
     const int32_t slot = first_slot + pair * kPairChunks;
-    const HeadChunk first = HeadChunkOf(HalfOf(rows, 0));
+    const HeadChunk first = HeadChunkOf(ChunkOf<kPairChunks>(rows, 0));
     if constexpr (!kIsForPieces) {
       StoreEntry<kStates>(state, entry_view, StatePlace{slot, head_idx, channel_tile, state_tile});
     }
-    state = AddChunk(state, HalfOf(x_pair, 0), HalfOf(B_pair, 0), first);
+    state =
+        AddChunk(state, ChunkOf<kPairChunks>(x_pair, 0), ChunkOf<kPairChunks>(B_pair, 0), first);
     if constexpr (kPass == Pass::kStatesOut) {
       walk = StoreIfAsked(state, out_view, place, span_chunks, num_states_out, walk);
     }
     if constexpr (kIsForPieces) exponent = exponent + first.last_exponent;
     // The last chunk of a row may stand alone.
     if (kIsForPieces || pair * kPairChunks + 1 < num_chunks) {
-      const HeadChunk second = HeadChunkOf(HalfOf(rows, 1));
+      const HeadChunk second = HeadChunkOf(ChunkOf<kPairChunks>(rows, 1));
       if constexpr (!kIsForPieces) {
         StoreEntry<kStates>(state, entry_view,
                             StatePlace{slot + 1, head_idx, channel_tile, state_tile});
       }
-      state = AddChunk(state, HalfOf(x_pair, 1), HalfOf(B_pair, 1), second);
+      state =
+          AddChunk(state, ChunkOf<kPairChunks>(x_pair, 1), ChunkOf<kPairChunks>(B_pair, 1), second);
       if constexpr (kPass == Pass::kStatesOut) {
         walk = StoreIfAsked(state, out_view, place, span_chunks, num_states_out, walk);
       }

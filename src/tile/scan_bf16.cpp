@@ -52,7 +52,6 @@ void CarveCommon(const ScanForwardProblem& problem, PieceWalk walk, Carver& carv
   buffers->token_rows = carver.Take<float>(num_heads, kTokenRows * kTileSize);
   buffers->chunk_decay = carver.Take<float>(num_heads);
   buffers->skip_rows = carver.Take<float>(sizes.nheads, sizes.headdim);
-  buffers->CB = carver.Take<uint16_t>(NumSlots(sizes) * sizes.ngroups, kTileSize * kTileSize);
   buffers->must_repair =
       carver.Take<int32_t>(sizes.batch * sizes.nheads, CeilDiv(sizes.headdim, kChannels));
   float* const absent = buffers->token_rows;
@@ -71,6 +70,7 @@ StageBuffers CarveStages(const ScanForwardProblem& problem, Carver& carver) {
   StageBuffers buffers;
   if (sizes.seqlen == 0) return buffers;
   CarveCommon(problem, PieceWalk::kEntryStates, carver, &buffers);
+  buffers.CB = carver.Take<uint16_t>(NumSlots(sizes) * sizes.ngroups, kTileSize * kTileSize);
   buffers.entry_states =
       carver.Take<uint16_t>(NumSlots(sizes) * sizes.nheads * sizes.headdim, sizes.dstate);
   return buffers;
@@ -148,9 +148,8 @@ Status Run(const ScanForwardProblem& problem, const Launch& launch, CarveFunctio
 constexpr std::initializer_list<StageFunction> kStages = {
     LaunchChunkCumsum,   LaunchMultiplyCB,     LaunchPassPieces, LaunchJoinPieces,
     LaunchPassStateBf16, LaunchComputeOutBf16, LaunchRepair};
-constexpr std::initializer_list<StageFunction> kStreamStages = {LaunchChunkCumsum, LaunchMultiplyCB,
-                                                                LaunchPassPieces,  LaunchJoinPieces,
-                                                                LaunchScanStream,  LaunchRepair};
+constexpr std::initializer_list<StageFunction> kStreamStages = {
+    LaunchChunkCumsum, LaunchPassPieces, LaunchJoinPieces, LaunchScanStream, LaunchRepair};
 
 // ---- rows ----
 
