@@ -243,7 +243,7 @@ __device__ __forceinline__ void MakeFactors(const ScanParams& params, ScanStorag
 #pragma unroll
       for (int idx = 0; idx < kHeads; ++idx) {
         const int32_t slot_block = piece.state_out * Config::kRowBlocks + block_idx;
-        params.slot_decays[slot_block * kHeads + idx] = ptx::Exp2(heads[idx].exponent);
+        params.slot_roots[slot_block * kHeads + idx] = ptx::Exp2(0.5f * heads[idx].exponent);
       }
     }
   });

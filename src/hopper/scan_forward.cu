@@ -54,7 +54,7 @@ ScanPlan PlanOf(const ScanSizes& sizes, int num_multiprocessors) {
 struct Buffers {
   uint16_t* CB = nullptr;  // bf16
   float* slot_states = nullptr;
-  float* slot_decays = nullptr;
+  float* slot_roots = nullptr;
   uint32_t* slot_flags = nullptr;
 };
 
@@ -65,7 +65,7 @@ Buffers CarveBuffers(const ScanSizes& sizes, const ScanPlan& plan, Carver& carve
   buffers.CB = carver.Take<uint16_t>(NumCBTiles(sizes), kChunkSize * kChunkSize);
   const int64_t num_blocks = int64_t{plan.num_slots()} * NumTaskBlocks(sizes);
   buffers.slot_states = carver.Take<float>(num_blocks, kBlockRows * sizes.dstate);
-  buffers.slot_decays = carver.Take<float>(num_blocks, NumRowHeads(sizes));
+  buffers.slot_roots = carver.Take<float>(num_blocks, NumRowHeads(sizes));
   buffers.slot_flags = carver.Take<uint32_t>(NumSlotFlags(plan));
   return buffers;
 }
@@ -114,7 +114,7 @@ Status MakeParams(const ScanForwardProblem& problem, const ScanPlan& plan, const
   params->initial_states = operands.initial_states;
   params->final_states = operands.final_states;
   params->slot_states = buffers.slot_states;
-  params->slot_decays = buffers.slot_decays;
+  params->slot_roots = buffers.slot_roots;
   params->slot_flags = buffers.slot_flags;
   return Status();
 }

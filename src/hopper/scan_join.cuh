@@ -10,19 +10,12 @@
 
 #include <cstdint>
 
+#include "cuda/join_parts.cuh"
 #include "hopper/scan_params.h"
 
 namespace tilescan::hopper {
 
 inline constexpr int kJoinThreads = 256;
-// Parts that are read at once.
-inline constexpr int kJoinedParts = 8;
-
-// What is 0 stays 0 where the decay over a part overflows.
-__device__ __forceinline__ float JoinPart(float before, float decay, float part) {
-  return before == 0.0f ? part : fmaf(before, decay, part);
-}
-
 // The head of a row, counted from its row block's first.
 template <typename Config>
 __device__ __forceinline__ int32_t RowHead(const ScanParams& params, int32_t task_idx,
@@ -50,32 +43,18 @@ __global__ void __launch_bounds__(kJoinThreads)
   const int64_t first_slot = SlotOfPart(params.plan, task_idx, 0);
   auto* states = reinterpret_cast<float4*>(params.slot_states) + first_slot * kSlotFours + four;
   constexpr int kSlotHeads = Config::kRowBlocks * Config::kRowHeads;
-  const float* decays =
-      params.slot_decays + first_slot * kSlotHeads + block_idx * Config::kRowHeads + row_head;
+  const float* roots =
+      params.slot_roots + first_slot * kSlotHeads + block_idx * Config::kRowHeads + row_head;
 
   cudaTriggerProgrammaticLaunchCompletion();
   cudaGridDependencySynchronize();
-  float4 state = {};
-  for (int32_t first = 0; first < num_parts; first += kJoinedParts) {
-    float4 part[kJoinedParts];
-    float decay[kJoinedParts];
-#pragma unroll
-    for (int idx = 0; idx < kJoinedParts; ++idx) {
-      const int32_t part_idx = min(first + idx, num_parts - 1);
-      part[idx] = __ldcg(states + int64_t{part_idx} * kSlotFours);
-      decay[idx] = __ldcg(decays + int64_t{part_idx} * kSlotHeads);
-    }
-#pragma unroll
-    for (int idx = 0; idx < kJoinedParts; ++idx) {
-      if (first + idx >= num_parts) break;
-      state = {
-          JoinPart(state.x, decay[idx], part[idx].x), JoinPart(state.y, decay[idx], part[idx].y),
-          JoinPart(state.z, decay[idx], part[idx].z), JoinPart(state.w, decay[idx], part[idx].w)};
-      if ((first + idx + 1) % params.plan.parts_per_piece == 0) {
-        __stcg(states + int64_t{first + idx} * kSlotFours, state);
-      }
-    }
-  }
+  cuda::JoinParts(
+      states, kSlotFours, num_parts, {},
+      [&](int32_t part_idx) { return __ldcg(roots + part_idx * kSlotHeads); },
+      [&](int32_t part_idx, const float4& state) {
+        if ((part_idx + 1) % params.plan.parts_per_piece != 0) return;
+        __stcg(states + int64_t{part_idx} * kSlotFours, state);
+      });
 }
 
 }  // namespace tilescan::hopper

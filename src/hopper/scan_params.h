@@ -33,10 +33,10 @@ struct ScanParams {
   numerics::DtOptions dt_options;
   // (batch, nheads, headdim, dstate)
   TensorView initial_states, final_states;
-  // Slots: states (slot, kRowBlocks, kBlockRows, dstate); the decay of each head over its part
-  // (slot, kRowBlocks, kRowHeads); whether the states are there (slot, kRowWarpgroups).
+  // Slots: states (slot, kRowBlocks, kBlockRows, dstate); the root of each head's decay over its
+  // part (slot, kRowBlocks, kRowHeads); whether the states are there (slot, kRowWarpgroups).
   float* slot_states;
-  float* slot_decays;
+  float* slot_roots;
   uint32_t* slot_flags;
 };
 

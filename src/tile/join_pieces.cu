@@ -9,6 +9,7 @@
 // num_pieces, nheads); fp32, compact, the states of a head a multiple of 64.
 //
 // A thread four neighbours of the state. Bound by reading and writing the states.
+#include "cuda/join_parts.cuh"
 #include "cuda/launch.cuh"
 #include "tile/dispatch_bf16.h"
 #include "tile/scan_stages.h"
@@ -18,19 +19,6 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kVector = 4;
-// Own states that a thread asks for before it joins them.
-constexpr int kAhead = 4;
-
-// The decay, as its root, is multiplied with twice, as along a walk. What is 0 stays 0 where the
-// decay overflows: a state that grows from nothing.
-__device__ __forceinline__ float JoinPart(float before, float root, float part) {
-  return before == 0.0f ? part : fmaf(before * root, root, part);
-}
-
-__device__ __forceinline__ float4 JoinParts(float4 before, float root, float4 part) {
-  return make_float4(JoinPart(before.x, root, part.x), JoinPart(before.y, root, part.y),
-                     JoinPart(before.z, root, part.z), JoinPart(before.w, root, part.w));
-}
 
 __global__ void __launch_bounds__(kThreads)
     JoinPieces(const float* first_states, int32_t has_first, const float* exponents,
@@ -45,25 +33,16 @@ __global__ void __launch_bounds__(kThreads)
                          row_idx * num_pieces * row_vectors + idx % row_vectors;
   const float* const row_exponents = exponents + row_idx * num_pieces * nheads + head_idx;
 
-  float4 state = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  float4 state = {};
   if (has_first != 0) state = reinterpret_cast<const float4*>(first_states)[idx];
   states[0] = state;
-  for (int32_t first = 1; first < num_pieces; first += kAhead) {
-    float4 parts[kAhead];
-    float roots[kAhead];
-#pragma unroll
-    for (int32_t k = 0; k < kAhead; ++k) {
-      if (first + k >= num_pieces) continue;
-      parts[k] = states[(first + k) * row_vectors];
-      roots[k] = exp2f(0.5f * row_exponents[(first + k - 1) * int64_t{nheads}]);
-    }
-#pragma unroll
-    for (int32_t k = 0; k < kAhead; ++k) {
-      if (first + k >= num_pieces) continue;
-      state = JoinParts(state, roots[k], parts[k]);
-      states[(first + k) * row_vectors] = state;
-    }
-  }
+  float4* const own_states = states + row_vectors;
+  cuda::JoinParts(
+      own_states, row_vectors, num_pieces - 1, state,
+      [&](int32_t piece_idx) { return exp2f(0.5f * row_exponents[piece_idx * int64_t{nheads}]); },
+      [&](int32_t piece_idx, const float4& behind) {
+        own_states[piece_idx * row_vectors] = behind;
+      });
 }
 
 }  // namespace
