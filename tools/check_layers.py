@@ -54,6 +54,8 @@ LAYERS = (
     Layer("testing", ("testing/", "reference/", "numerics/", "core/", PUBLIC),
           ("hwy/", "immintrin.h", "nlohmann/") + CUDA + POSIX),
     Layer("cli", ("cli/", "testing/", PUBLIC), ("CLI/", "nlohmann/") + POSIX),
+    # nanobind has Python's header; no framework's header is allowed: arrays come through DLPack.
+    Layer("python", ("extension/", PUBLIC), ("nanobind/",)),
     Layer("bench", ("bench/", "testing/", PUBLIC), ("benchmark/", "CLI/", "nlohmann/") + POSIX),
     Layer("tests/package", (), (PUBLIC,)),
     Layer("tests/gpu", ("tests/", "testing/", "hopper/ptx/", "numerics/", "core/", PUBLIC),

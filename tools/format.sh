@@ -17,7 +17,7 @@ esac
 
 # Split on purpose: the mode is several flags.
 # shellcheck disable=SC2086
-find include src testing cli bench tests \
+find include src testing cli bench tests python \
   \( -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.cpp' \
   -o -name '*.cu' -o -name '*.cuh' \) -print0 |
   xargs -0 clang-format-14 $mode

@@ -36,6 +36,8 @@ class CheckLayersTest(unittest.TestCase):
         self.write("src/hopper/ptx/fence.h", "<cuda/ptx>")
         self.write("src/api/plan.cpp", '"plan/describe.h"')
         self.write("cli/main.cpp", "<CLI/CLI.hpp>", '"testing/verify.h"', '"tilescan/tilescan.h"')
+        self.write("python/extension/a.cpp", "<nanobind/ndarray.h>", '"extension/a.h"',
+                   '"tilescan/tilescan.h"')
         self.write("tests/unit/a_test.cpp", "<gtest/gtest.h>", '"plan/planner.h"')
         self.assertEqual(self.broken(), [])
 
@@ -49,6 +51,8 @@ class CheckLayersTest(unittest.TestCase):
             ("include/tilescan/tilescan.h", '"core/dtype.h"'),
             ("include/tilescan/tilescan.h", "<vector>"),
             ("include/tilescan/tilescan.hpp", "<hwy/highway.h>"),
+            ("python/extension/a.cpp", "<torch/extension.h>"),
+            ("python/extension/a.cpp", '"plan/plan.h"'),
             ("src/core/a.h", "<hwy/highway.h>"),
             ("src/core/a.h", "<cuda_runtime.h>"),
             ("src/numerics/a.h", '"plan/plan.h"'),

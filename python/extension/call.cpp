@@ -1,0 +1,211 @@
+#include "extension/call.h"
+
+#include <array>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "extension/arguments.h"
+#include "extension/errors.h"
+#include "extension/memory.h"
+#include "extension/operand.h"
+#include "extension/operation.h"
+#include "extension/outputs.h"
+#include "extension/place.h"
+#include "extension/plan_cache.h"
+
+namespace nb = nanobind;
+
+namespace tilescan::python {
+namespace {
+
+PlanCache& Plans() {
+  static auto* plans = new PlanCache();  // lives as long as the process: Python ends in any order
+  return *plans;
+}
+
+template <typename Args>
+const Signature& SignatureOf() {
+  static const auto* signature = [] {
+    std::vector<const char*> names;
+    for (const auto& field : Operation<Args>::kFields) names.push_back(field.name);
+    names.insert(names.end(), kOptionNames.begin(),
+                 kOptionNames.begin() + Operation<Args>::kNumOptions);
+    return new Signature(Operation<Args>::kPythonName, names, Operation<Args>::kNumRequired);
+  }();
+  return *signature;
+}
+
+template <typename Args>
+constexpr size_t PlaceOf(Option option) {
+  return Operation<Args>::kFields.size() + static_cast<size_t>(option);
+}
+
+template <typename Args>
+tilescan_options ReadOptions(const Arguments& given, const Device& device) {
+  tilescan_options options;
+  tilescan_options_init(&options);
+  options.backend = given.Name(PlaceOf<Args>(Option::kBackend));
+  if (options.backend == nullptr && device.is_cuda) options.backend = "cuda";
+  options.kernel = given.Name(PlaceOf<Args>(Option::kKernel));
+  options.instruction_set = given.Name(PlaceOf<Args>(Option::kInstructionSet));
+  options.chunk_size = given.Integer(PlaceOf<Args>(Option::kChunkSize));
+  const int64_t num_threads = given.Integer(PlaceOf<Args>(Option::kNumThreads));
+  if (num_threads > std::numeric_limits<int32_t>::max() || num_threads < 0) {
+    Throw(TILESCAN_INVALID_ARGUMENT, std::string(Operation<Args>::kName) + ": num_threads is " +
+                                         std::to_string(num_threads) +
+                                         ", expected 0 to 2147483647");
+  }
+  options.num_threads = static_cast<int32_t>(num_threads);
+  options.check_indices = given.Flag(PlaceOf<Args>(Option::kCheckIndices)) ? 1 : 0;
+  return options;
+}
+
+void AddScalars(const tilescan_scan_forward_args& args, PlanKey* key) {
+  key->Add(args.states_every);
+}
+void AddScalars(const tilescan_state_update_args&, PlanKey*) {}
+
+template <typename Args>
+SharedPlan MakePlan(const Args& args, const tilescan_options& options, const Device& device) {
+  PlanKey key(Operation<Args>::kName, device, options);
+  for (const auto& field : Operation<Args>::kFields) key.Add(args.*field.member);
+  key.Add(args.dt_softplus);
+  key.Add(args.dt_limit[0]);
+  key.Add(args.dt_limit[1]);
+  AddScalars(args, &key);
+  SharedPlan plan = Plans().Find(key);
+  if (plan != nullptr) return plan;
+
+  tilescan_plan* made = nullptr;
+  tilescan_status status;
+  std::string message;
+  {
+    nb::gil_scoped_release release;
+    status = Operation<Args>::Plan(&args, &options, &made);
+    if (status != TILESCAN_OK) message = tilescan_last_error();  // this thread's: read it here
+  }
+  ThrowUnlessOk(status, message);
+  plan = SharedPlan(made, DestroyPlan());
+  Plans().Insert(key, plan);
+  return plan;
+}
+
+// What both ways of using a call share: everything but its outputs' memory.
+template <typename Args>
+struct PreparedCall {
+  PreparedCall(const nb::args& positional, const nb::kwargs& named, size_t skip)
+      : given(SignatureOf<Args>(), positional, named, skip),
+        place(ReadPlace(given[Operation<Args>::kXIdx], given[PlaceOf<Args>(Option::kStream)])),
+        on_device(place),
+        reader(Operation<Args>::kName, place.device, place.stream) {
+    Operation<Args>::Init(&args);
+    for (size_t idx = 0; idx < Operation<Args>::kFields.size(); ++idx) {
+      const auto& field = Operation<Args>::kFields[idx];
+      if (given[idx].is_valid()) {
+        args.*field.member = reader.Read(field.name, given[idx], field.access);
+      }
+    }
+    args.dt_softplus = given.Flag(PlaceOf<Args>(Option::kDtSoftplus)) ? 1 : 0;
+    given.Limits(PlaceOf<Args>(Option::kDtLimit), args.dt_limit);
+    if constexpr (Operation<Args>::kNumOptions > static_cast<size_t>(Option::kStatesEvery)) {
+      args.states_every = given.Integer(PlaceOf<Args>(Option::kStatesEvery));
+      const auto dtype = ReadStateDtype(given[PlaceOf<Args>(Option::kStateDtype)], args.x.dtype);
+      DescribeOutputs(given.Flag(PlaceOf<Args>(Option::kReturnFinalStates)), dtype, &args);
+    } else {
+      DescribeOutputs(&args);
+    }
+    plan = MakePlan(args, ReadOptions<Args>(given, place.device), place.device);
+  }
+
+  Arguments given;
+  Place place;
+  CurrentDevice on_device;
+  OperandReader reader;
+  Args args;
+  SharedPlan plan;
+};
+
+// The outputs in the order of the fields, made where they are not given: one alone, or a tuple.
+template <typename Args>
+class Outputs {
+ public:
+  explicit Outputs(PreparedCall<Args>* call) : call_(*call) {
+    for (size_t idx = 0; idx < Operation<Args>::kFields.size(); ++idx) {
+      tilescan_tensor& tensor = call->args.*Operation<Args>::kFields[idx].member;
+      if (call->given[idx].is_valid() || tensor.dtype.bits == 0) continue;
+      made_[idx] = MakeArray(call->place, &tensor);
+    }
+  }
+
+  nb::object Return() const {
+    nb::list outputs;
+    for (size_t idx = Operation<Args>::kXIdx + 1; idx < Operation<Args>::kFields.size(); ++idx) {
+      const auto& field = Operation<Args>::kFields[idx];
+      if (field.access != Access::kWrite) continue;
+      const tilescan_tensor& tensor = call_.args.*field.member;
+      if (made_[idx].is_valid()) {
+        outputs.append(FinishArray(call_.place, made_[idx], tensor));
+      } else if (call_.given[idx].is_valid()) {
+        outputs.append(call_.given[idx]);
+      }
+    }
+    return nb::len(outputs) == 1 ? nb::object(outputs[0]) : nb::object(nb::tuple(outputs));
+  }
+
+ private:
+  const PreparedCall<Args>& call_;
+  std::array<nb::object, Operation<Args>::kFields.size()> made_;
+};
+
+template <typename Args>
+void RefuseGradients(const PreparedCall<Args>& call) {
+  if (call.place.origin.framework != Framework::kExchange) return;
+  for (size_t idx = 0; idx < Operation<Args>::kFields.size(); ++idx) {
+    if (call.given[idx].is_valid()) {
+      RefuseGradient(Operation<Args>::kName, Operation<Args>::kFields[idx].name, call.given[idx]);
+    }
+  }
+}
+
+}  // namespace
+
+template <typename Args>
+nb::object RunCall(const nb::args& args, const nb::kwargs& kwargs, Gradients gradients) {
+  PreparedCall<Args> call(args, kwargs, 0);
+  if (gradients == Gradients::kRefused) RefuseGradients(call);
+  const Outputs<Args> outputs(&call);
+  const size_t workspace_bytes = tilescan_plan_workspace_bytes(call.plan.get());
+  const Workspace workspace(call.place, workspace_bytes);
+  tilescan_status status;
+  std::string message;
+  {
+    nb::gil_scoped_release release;
+    status = Operation<Args>::Run(call.plan.get(), &call.args, workspace.data(), workspace_bytes,
+                                  call.place.stream);
+    if (status != TILESCAN_OK) message = tilescan_last_error();
+  }
+  ThrowUnlessOk(status, message);
+  return outputs.Return();
+}
+
+template <typename Args>
+nb::str DescribeCall(const nb::args& args, const nb::kwargs& kwargs) {
+  const PreparedCall<Args> call(args, kwargs, 1);
+  std::string text(tilescan_plan_describe(call.plan.get(), nullptr, 0), '\0');
+  tilescan_plan_describe(call.plan.get(), text.data(), text.size() + 1);
+  return nb::str(text.data(), text.size());
+}
+
+template nb::object RunCall<tilescan_scan_forward_args>(const nb::args&, const nb::kwargs&,
+                                                        Gradients);
+template nb::object RunCall<tilescan_state_update_args>(const nb::args&, const nb::kwargs&,
+                                                        Gradients);
+template nb::str DescribeCall<tilescan_scan_forward_args>(const nb::args&, const nb::kwargs&);
+template nb::str DescribeCall<tilescan_state_update_args>(const nb::args&, const nb::kwargs&);
+
+void ForgetPlans() { Plans().Clear(); }
+size_t NumPlans() { return Plans().size(); }
+
+}  // namespace tilescan::python

@@ -1,0 +1,82 @@
+#include "extension/place.h"
+
+#include <cstdint>
+#include <string>
+
+#include "extension/errors.h"
+
+namespace nb = nanobind;
+
+namespace tilescan::python {
+namespace {
+
+void* ReadStream(nb::handle stream) {
+  nb::object address = nb::borrow(stream);
+  if (nb::hasattr(stream, "__cuda_stream__")) {
+    address = nb::cast<nb::tuple>(stream.attr("__cuda_stream__")())[1];  // (version, address)
+  } else if (nb::hasattr(stream, "cuda_stream")) {
+    address = stream.attr("cuda_stream");
+  } else if (nb::hasattr(stream, "ptr")) {
+    address = stream.attr("ptr");
+  }
+  if (!nb::isinstance<nb::int_>(address)) {
+    ThrowTypeError("stream is " + TypeText(stream) +
+                   ", expected an integer, a stream of torch or CuPy, or an object with "
+                   "__cuda_stream__");
+  }
+  return reinterpret_cast<void*>(nb::cast<uintptr_t>(address));
+}
+
+void* CurrentStream(const Place& place) {
+  void* stream = nullptr;
+  if (place.origin.framework == Framework::kExchange) {
+    if (place.origin.exchange->current_stream(kCuda, place.device.device_id, &stream) != 0) {
+      throw nb::python_error();
+    }
+  } else if (place.origin.framework == Framework::kCuPy) {
+    const nb::object cuda = nb::module_::import_("cupy").attr("cuda");
+    stream =
+        reinterpret_cast<void*>(nb::cast<uintptr_t>(cuda.attr("get_current_stream")().attr("ptr")));
+  }
+  return stream;
+}
+
+}  // namespace
+
+Place ReadPlace(nb::handle x, nb::handle stream) {
+  Place place = {.origin = FindOrigin(x)};
+  place.device = FindDevice(x, place.origin);
+  void* current = place.device.is_cuda ? CurrentStream(place) : nullptr;
+  place.stream = stream.is_valid() ? ReadStream(stream) : current;
+  place.is_stream_foreign = place.stream != current;
+  return place;
+}
+
+CurrentDevice::CurrentDevice(const Place& place) {
+  if (!place.device.is_cuda || place.origin.framework != Framework::kExchange) return;
+  const nb::object cuda = nb::module_::import_("torch").attr("cuda");
+  if (nb::cast<int32_t>(cuda.attr("current_device")()) == place.device.device_id) return;
+  guard_ = cuda.attr("device")(place.device.device_id);
+  guard_.attr("__enter__")();
+}
+
+CurrentDevice::~CurrentDevice() {
+  if (!guard_.is_valid()) return;
+  // Also while an exception passes, which is C++'s by now: Python's own is not set.
+  PyObject* result =
+      PyObject_CallMethod(guard_.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None);
+  if (result == nullptr) PyErr_WriteUnraisable(guard_.ptr());
+  Py_XDECREF(result);
+}
+
+void RefuseGradient(const char* operation, const char* name, nb::handle array) {
+  const nb::object requires_grad = nb::getattr(array, "requires_grad", nb::none());
+  if (!requires_grad.is(nb::handle(Py_True))) return;
+  if (!nb::cast<bool>(nb::module_::import_("torch").attr("is_grad_enabled")())) return;
+  Throw(TILESCAN_UNSUPPORTED, std::string(operation) + ": " + name +
+                                  " requires a gradient, and there is no backward yet: call it "
+                                  "under torch.no_grad(), or pass " +
+                                  name + ".detach()");
+}
+
+}  // namespace tilescan::python

@@ -1,0 +1,5 @@
+"""As the public package mamba_ssm.ops."""
+
+from tilescan.mamba_ssm.ops import triton
+
+__all__ = ["triton"]

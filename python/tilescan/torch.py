@@ -1,0 +1,161 @@
+"""The operations as torch operators: torch.ops.tilescan.scan_forward and .state_update.
+
+They work under torch.compile(fullgraph=True) and torch.export, run on torch's current stream, and take
+memory from torch's allocator, so CUDA graphs capture them (after tilescan.prepare(), or one call).
+There is no backward yet: asking for a gradient raises tilescan.Unsupported.
+"""
+
+from __future__ import annotations
+
+import typing
+
+import torch
+
+from tilescan import _tilescan
+from tilescan.errors import Unsupported
+
+__all__ = ["scan", "state_update"]
+
+_OPTIONS = ("bool dt_softplus=False, float[]? dt_limit=None, str? backend=None, str? kernel=None, "
+            "str? instruction_set=None, int num_threads=0, bool check_indices=False")
+_library = torch.library.Library("tilescan", "DEF")
+_library.define(
+    "scan_forward(Tensor x, Tensor dt, Tensor A, Tensor B, Tensor C, Tensor? D=None, "
+    "Tensor? z=None, Tensor? dt_bias=None, Tensor? initial_states=None, Tensor? seq_idx=None, "
+    f"Tensor? cu_seqlens=None, *, {_OPTIONS}, int chunk_size=0, int states_every=0, "
+    "bool return_final_states=False, ScalarType? state_dtype=None) -> (Tensor, Tensor, Tensor)",
+    tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order))
+_library.define(
+    "state_update(Tensor(a!) state, Tensor x, Tensor dt, Tensor A, Tensor B, Tensor C, "
+    "Tensor? D=None, Tensor? z=None, Tensor? dt_bias=None, Tensor? state_batch_indices=None, "
+    f"Tensor? fresh=None, Tensor? num_accepted=None, *, {_OPTIONS}) -> Tensor",
+    tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order))
+
+
+# ---- Kernels -----------------------------------------------------------------------------------
+
+def _scan_forward(x, dt, A, B, C, D=None, z=None, dt_bias=None, initial_states=None, seq_idx=None,
+                  cu_seqlens=None, *, states_every=0, return_final_states=False, **options):
+    outputs = _tilescan.scan_below_autograd(
+        x, dt, A, B, C, D=D, z=z, dt_bias=dt_bias, initial_states=initial_states, seq_idx=seq_idx,
+        cu_seqlens=cu_seqlens, states_every=states_every,
+        return_final_states=return_final_states, **options)
+    # An operator always has all its outputs: those not asked for are empty.
+    rest = iter(outputs[1:] if isinstance(outputs, tuple) else ())
+    return (outputs[0] if isinstance(outputs, tuple) else outputs,
+            next(rest) if return_final_states else x.new_empty(0),
+            next(rest) if states_every else x.new_empty(0))
+
+
+def _state_update(state, x, dt, A, B, C, D=None, z=None, dt_bias=None, state_batch_indices=None,
+                  fresh=None, num_accepted=None, **options):
+    out = _tilescan.state_update_below_autograd(
+        state, x, dt, A, B, C, D=D, z=z, dt_bias=dt_bias,
+        state_batch_indices=state_batch_indices, fresh=fresh, num_accepted=num_accepted, **options)
+    if not state.is_inference():
+        torch.autograd.graph.increment_version(state)
+    return out
+
+
+for _device in ("CPU", "CUDA"):
+    _library.impl("scan_forward", _scan_forward, _device)
+    _library.impl("state_update", _state_update, _device)
+
+
+# ---- Shapes ------------------------------------------------------------------------------------
+
+@torch.library.register_fake("tilescan::scan_forward", lib=_library)
+def _scan_forward_shapes(x, dt, A, B, C, D=None, z=None, dt_bias=None, initial_states=None,
+                         seq_idx=None, cu_seqlens=None, *, states_every=0,
+                         return_final_states=False, state_dtype=None, **_):
+    if state_dtype is None:
+        state_dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
+    batch, seqlen, nheads, headdim = x.shape
+    num_seqs = batch if cu_seqlens is None else cu_seqlens.shape[0] - 1
+    state_shape = (nheads, headdim, B.shape[-1])
+    final_states = states_out = None
+    if return_final_states:
+        final_states = x.new_empty((num_seqs, *state_shape), dtype=state_dtype)
+    if states_every:
+        num_rows = seqlen // states_every + (0 if cu_seqlens is None else num_seqs)
+        states_out = x.new_empty((batch, num_rows, *state_shape), dtype=state_dtype)
+    return (x.new_empty(x.shape),
+            x.new_empty(0) if final_states is None else final_states,
+            x.new_empty(0) if states_out is None else states_out)
+
+
+@torch.library.register_fake("tilescan::state_update", lib=_library)
+def _state_update_shapes(state, x, *_, **__):
+    return x.new_empty(x.shape)
+
+
+# ---- Gradients ---------------------------------------------------------------------------------
+
+def _refuse_backward(operation: str) -> typing.NoReturn:
+    raise Unsupported(f"{operation}: a gradient was asked for, and there is no backward yet: call it "
+                      "under torch.no_grad(), or with detached tensors")
+
+
+torch.library.register_autograd(
+    "tilescan::scan_forward", lambda ctx, *_: _refuse_backward("scan_forward"), lib=_library)
+
+
+class _WithoutBackward(torch.autograd.Function):
+    """Passes out on as depending on operands. torch takes no backward for an operator that writes
+    to an argument; without one, a gradient would be missing silently."""
+
+    @staticmethod
+    def forward(ctx, out, *operands):
+        return out.view_as(out)
+
+    @staticmethod
+    def backward(ctx, *_):
+        _refuse_backward("state_update")
+
+
+# ---- Functions ---------------------------------------------------------------------------------
+
+def scan(x: torch.Tensor, dt: torch.Tensor, A: torch.Tensor, B: torch.Tensor, C: torch.Tensor, *,
+         D: torch.Tensor | None = None, z: torch.Tensor | None = None,
+         dt_bias: torch.Tensor | None = None, initial_states: torch.Tensor | None = None,
+         seq_idx: torch.Tensor | None = None, cu_seqlens: torch.Tensor | None = None,
+         dt_softplus: bool = False, dt_limit: tuple[float, float] | None = None,
+         backend: str | None = None, kernel: str | None = None,
+         instruction_set: str | None = None, chunk_size: int = 0, num_threads: int = 0,
+         check_indices: bool = False, states_every: int = 0, return_final_states: bool = False,
+         state_dtype: torch.dtype | None = None) -> typing.Any:
+    """tilescan.scan() as a torch operator: the same operands, options, returns and errors, without
+    outputs to write to and without stream (torch's current one is used)."""
+    out, final_states, states_out = torch.ops.tilescan.scan_forward(
+        x, dt, A, B, C, D, z, dt_bias, initial_states, seq_idx, cu_seqlens,
+        dt_softplus=dt_softplus, dt_limit=dt_limit, backend=backend, kernel=kernel,
+        instruction_set=instruction_set, chunk_size=chunk_size, num_threads=num_threads,
+        check_indices=check_indices, states_every=states_every,
+        return_final_states=return_final_states, state_dtype=state_dtype)
+    if not return_final_states and not states_every:
+        return out
+    return (out, *((final_states,) if return_final_states else ()),
+            *((states_out,) if states_every else ()))
+
+
+def state_update(state: torch.Tensor, x: torch.Tensor, dt: torch.Tensor, A: torch.Tensor,
+                 B: torch.Tensor, C: torch.Tensor, *, D: torch.Tensor | None = None,
+                 z: torch.Tensor | None = None, dt_bias: torch.Tensor | None = None,
+                 state_batch_indices: torch.Tensor | None = None,
+                 fresh: torch.Tensor | None = None, num_accepted: torch.Tensor | None = None,
+                 dt_softplus: bool = False, dt_limit: tuple[float, float] | None = None,
+                 backend: str | None = None, kernel: str | None = None,
+                 instruction_set: str | None = None, num_threads: int = 0,
+                 check_indices: bool = False) -> torch.Tensor:
+    """tilescan.state_update() as a torch operator: the same operands, options, returns and errors,
+    without out= and without stream (torch's current one is used)."""
+    out = torch.ops.tilescan.state_update(
+        state, x, dt, A, B, C, D, z, dt_bias, state_batch_indices, fresh, num_accepted,
+        dt_softplus=dt_softplus, dt_limit=dt_limit, backend=backend, kernel=kernel,
+        instruction_set=instruction_set, num_threads=num_threads, check_indices=check_indices)
+    if torch.is_grad_enabled():
+        wanted = [operand for operand in (state, x, dt, A, B, C, D, z, dt_bias)
+                  if operand is not None and operand.requires_grad]
+        if wanted:
+            out = _WithoutBackward.apply(out, *wanted)
+    return out
