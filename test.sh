@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds everything and runs every test: layout and layers, C++ tests (optimised, and under
 # AddressSanitizer and UndefinedBehaviorSanitizer), the installed package, the command line, the
-# named cases, the fuzzers for a bounded time, lints, and agreement with other implementations.
+# named cases, the Python package, the fuzzers for a bounded time, lints, and agreement with other
+# implementations.
 # CUDA code is compiled; it needs a GPU to run (tools/gpu_check.sh).
 #
 # Made for Debian 12. As root it installs what is missing; otherwise it says what to install. Can be
@@ -11,7 +12,7 @@ set -u
 cd "$(dirname "$0")" || exit 2
 
 PACKAGES="cmake ninja-build g++ libhwy-dev libcli11-dev nlohmann-json3-dev libgtest-dev
-  pkg-config clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14
+  ccache pkg-config clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14
   python3 python3-venv"
 VENV=.venv
 RESULTS=build/test_results
@@ -60,9 +61,20 @@ fuzz() {
 # What runs tests, what the tools draw with, and the CUDA compiler.
 python_tools() {
   { [ -x "$VENV/bin/pip" ] || python3 -m venv "$VENV"; } &&
-    "$VENV/bin/pip" install --quiet --disable-pip-version-check -r bench/requirements.txt pytest \
-      -c tests/python/requirements.txt &&
+    "$VENV/bin/pip" install --quiet --disable-pip-version-check -r bench/requirements.txt \
+      -r tests/python_package/requirements.txt pytest -c tests/python/requirements.txt &&
     tools/cuda_toolchain.sh "$VENV/bin/python"
+}
+
+# The wheel, as pip builds it from these sources, into the environment of the tests. The compiler cache
+# has the library's objects from the optimised build, if options and the compiler's name are the same.
+python_package() {
+  rm -rf build/wheel
+  CXX=c++ "$VENV/bin/pip" wheel . --quiet --disable-pip-version-check --no-deps -w build/wheel \
+    -C cmake.define.TILESCAN_CUDA=OFF -C cmake.define.TILESCAN_WERROR=ON \
+    -C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache &&
+    "$VENV/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall \
+      build/wheel/*.whl
 }
 
 pytest() {
@@ -74,6 +86,7 @@ pytest() {
 started=$(date +%s)
 rm -rf "$RESULTS"
 mkdir -p "$RESULTS"
+export CCACHE_DIR="$PWD/build/ccache"
 
 say "What is needed"
 # shellcheck disable=SC2086  # a list of names
@@ -91,7 +104,7 @@ say "Optimised build"
 # What is compared with is big, and comes while the compiler works.
 beside check "python packages" tests/python/install.sh "$VENV"
 check "build release" build release -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITECTURES=90;90a" \
-  -DTILESCAN_BUILD_PTX_TESTS=OFF && {
+  -DTILESCAN_BUILD_PTX_TESTS=OFF -DCMAKE_CXX_COMPILER_LAUNCHER=ccache && {
   together
   cpp_tests release
   check "CUDA sources for other GPUs" tools/compile_for_gpus.sh
@@ -103,6 +116,8 @@ check "build release" build release -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITEC
   beside check "tilescan verify" build/release/tilescan verify
   beside pytest peers tests/python --build-dir build/release
   together
+  check "python package" python_package &&
+    pytest python_package tests/python_package --wheel "$(echo build/wheel/*.whl)"
 }
 
 say "Sanitized build"

@@ -25,6 +25,14 @@ Device ReadDevice(const std::string& where, int32_t device_type, int32_t device_
                                        ", expected the CPU or a CUDA GPU");
 }
 
+// A framework's own refusal: its first line, without the trace of calls that may follow.
+[[noreturn]] void ThrowNotCarried(const std::string& where, nb::handle array) {
+  nb::python_error error;
+  std::string reason = nb::cast<std::string>(nb::str(error.value()));
+  reason = reason.substr(0, reason.find('\n'));
+  ThrowTypeError(where + " is " + TypeText(array) + ", which DLPack does not carry: " + reason);
+}
+
 // Ranks above the interface's are left to planning, which reports them.
 void CopyLayout(const DlTensor& from, tilescan_tensor* to) {
   to->data = static_cast<char*>(from.data) + from.byte_offset;
@@ -110,7 +118,7 @@ Device FindDevice(nb::handle array, const ArrayOrigin& origin) {
   if (origin.framework == Framework::kNumPy) return {};
   if (origin.exchange != nullptr) {
     DlTensor tensor;
-    if (origin.exchange->to_tensor(array.ptr(), &tensor) != 0) throw nb::python_error();
+    if (origin.exchange->to_tensor(array.ptr(), &tensor) != 0) ThrowNotCarried("x", array);
     return ReadDevice("x", tensor.device.device_type, tensor.device.device_id);
   }
   if (!nb::hasattr(array, "__dlpack_device__")) return {};
@@ -133,7 +141,9 @@ tilescan_tensor OperandReader::Read(const char* name, nb::handle array, Access a
 tilescan_tensor OperandReader::ReadExchange(const char* name, const ExchangeTable& exchange,
                                             nb::handle array) {
   DlTensor from;
-  if (exchange.to_tensor(array.ptr(), &from) != 0) throw nb::python_error();
+  if (exchange.to_tensor(array.ptr(), &from) != 0) {
+    ThrowNotCarried(std::string(operation_) + ": " + name, array);
+  }
   CheckDevice(name, ReadDevice(std::string(operation_) + ": " + name, from.device.device_type,
                                from.device.device_id));
   tilescan_tensor tensor = {};

@@ -1,0 +1,140 @@
+"""patch() and unpatch(), and transformers' models under them."""
+
+import contextlib
+import importlib
+import importlib.util
+import sys
+import types
+
+import pytest
+import tilescan
+import tilescan.mamba_ssm
+import torch
+import transformers
+
+from accuracy import assert_agrees
+from peers import float64_arithmetic
+
+NAMES = ["mamba_ssm", "mamba_ssm.ops", "mamba_ssm.ops.triton",
+         "mamba_ssm.ops.triton.selective_state_update", "mamba_ssm.ops.triton.ssd_combined"]
+
+
+@contextlib.contextmanager
+def patched():
+    tilescan.patch()
+    try:
+        yield
+    finally:
+        tilescan.unpatch()
+
+
+def test_imports_find_tilescan_until_unpatch():
+    before = {name: sys.modules.get(name) for name in NAMES}
+    with pytest.warns(RuntimeWarning, match="modeling_mamba2") if is_code_loaded() else (
+            contextlib.nullcontext()):
+        tilescan.patch()
+    try:
+        from mamba_ssm.ops.triton.ssd_combined import mamba_chunk_scan_combined
+        assert mamba_chunk_scan_combined.__module__ == "tilescan.mamba_ssm.ops.triton.ssd_combined"
+        assert importlib.util.find_spec("mamba_ssm") is tilescan.mamba_ssm.__spec__
+        for name in NAMES:
+            assert importlib.import_module(name) is sys.modules[f"tilescan.{name}"]
+        tilescan.patch()  # again: no change
+        assert sys.modules["mamba_ssm"] is tilescan.mamba_ssm
+    finally:
+        tilescan.unpatch()
+    assert {name: sys.modules.get(name) for name in NAMES} == before
+    tilescan.unpatch()  # again: no change
+
+
+def is_code_loaded():
+    return "transformers.models.mamba2.modeling_mamba2" in sys.modules
+
+
+@pytest.mark.filterwarnings("ignore:tilescan.patch:RuntimeWarning")
+def test_another_mamba_ssm_comes_back(monkeypatch):
+    theirs = {name: types.ModuleType(name) for name in ("mamba_ssm", "mamba_ssm.modules")}
+    for name, module in theirs.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    with patched():
+        assert sys.modules["mamba_ssm"] is tilescan.mamba_ssm
+        assert "mamba_ssm.modules" not in sys.modules
+    assert all(sys.modules[name] is module for name, module in theirs.items())
+
+
+def test_importing_patches_nothing():
+    assert not any(getattr(sys.modules.get(name), "__name__", "").startswith("tilescan")
+                   for name in NAMES)
+
+
+# ---- transformers ------------------------------------------------------------------------------
+
+CONFIGS = {
+    "mamba2": ("Mamba2", dict(vocab_size=199, hidden_size=64, state_size=16, num_heads=8,
+                              head_dim=16, num_hidden_layers=3, n_groups=2, chunk_size=16)),
+    "bamba": ("Bamba", dict(vocab_size=199, hidden_size=64, intermediate_size=96,
+                            num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
+                            attn_layer_indices=[1], mamba_n_heads=8, mamba_d_head=16,
+                            mamba_n_groups=2, mamba_d_state=16, mamba_chunk_size=16)),
+}
+PROMPT_LENGTH, NEW_TOKENS = 37, 12
+
+
+def model_code(model: str) -> types.ModuleType:
+    """A model's code, imported once more: it looks operators up when it is imported."""
+    name = f"transformers.models.{model}.modeling_{model}"
+    source = importlib.util.find_spec(name).origin
+    spec = importlib.util.spec_from_file_location(f"{name}_again", source)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[spec.name]
+    return module
+
+
+def make_model(model: str, code: types.ModuleType) -> torch.nn.Module:
+    prefix, sizes = CONFIGS[model]
+    config = getattr(transformers, f"{prefix}Config")(**sizes)
+    torch.manual_seed(5)
+    return getattr(code, f"{prefix}ForCausalLM")(config).eval()
+
+
+@pytest.mark.filterwarnings("ignore:tilescan.patch:RuntimeWarning")
+@pytest.mark.parametrize("model", CONFIGS)
+def test_transformers_model(model, monkeypatch):
+    """Prefill and generation with cache: logits as near to float64 as the fallback's, and the same
+    tokens, all of the scans and steps having gone through tilescan."""
+    calls = []
+    for name in ("scan", "state_update"):
+        monkeypatch.setattr(tilescan.torch, name, recorded(calls, name))
+    with patched():
+        ours = make_model(model, model_code(model))
+    code = model_code(model)
+    theirs = make_model(model, code)
+    theirs.load_state_dict(ours.state_dict())
+    ids = torch.randint(0, 199, (2, PROMPT_LENGTH), generator=torch.Generator().manual_seed(6))
+    with torch.no_grad():
+        logits, peer = ours(ids).logits, theirs(ids).logits
+        num_layers = sum("Mixer" in type(module).__name__ for module in ours.modules())
+        assert calls == ["scan"] * num_layers > []
+        tokens = ours.generate(ids, max_new_tokens=NEW_TOKENS, do_sample=False)
+        assert calls.count("state_update") == num_layers * (NEW_TOKENS - 1)
+        num_calls = len(calls)
+        assert torch.equal(tokens, theirs.generate(ids, max_new_tokens=NEW_TOKENS,
+                                                   do_sample=False))
+        with float64_arithmetic():
+            truth = theirs.double()(ids).logits
+    assert len(calls) == num_calls, "the fallback went through tilescan"
+    assert_agrees("logits", logits, truth.double(), peer)
+
+
+def recorded(calls: list, name: str):
+    function = getattr(tilescan.torch, name)
+
+    def record(*args, **kwargs):
+        calls.append(name)
+        return function(*args, **kwargs)
+
+    return record
