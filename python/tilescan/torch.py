@@ -52,8 +52,7 @@ def _state_update(state, x, dt, A, B, C, D=None, z=None, dt_bias=None, state_bat
     out = _tilescan.state_update_below_autograd(
         state, x, dt, A, B, C, D=D, z=z, dt_bias=dt_bias,
         state_batch_indices=state_batch_indices, fresh=fresh, num_accepted=num_accepted, **options)
-    if not state.is_inference():
-        torch.autograd.graph.increment_version(state)
+    torch.autograd.graph.increment_version(state)
     return out
 
 
