@@ -29,6 +29,7 @@ template <typename Args>
 const Signature& SignatureOf() {
   static const auto* signature = [] {
     std::vector<const char*> names;
+    names.reserve(Operation<Args>::kFields.size() + Operation<Args>::kNumOptions);
     for (const auto& field : Operation<Args>::kFields) names.push_back(field.name);
     names.insert(names.end(), kOptionNames.begin(),
                  kOptionNames.begin() + Operation<Args>::kNumOptions);

@@ -1,5 +1,6 @@
 #include "extension/memory.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -12,7 +13,7 @@ namespace nb = nanobind;
 namespace tilescan::python {
 namespace {
 
-// What JAX asks of memory that it takes over without a copy; a cache line too.
+// What JAX asks of memory that it takes over without a copy.
 constexpr size_t kAlignment = 64;
 
 struct ErrorText {
@@ -96,17 +97,13 @@ uintptr_t DataOf(Framework framework, const nb::object& array) {
   return address;
 }
 
-struct AlignedDelete {
-  void operator()(void* memory) const { ::operator delete(memory, std::align_val_t(kAlignment)); }
-};
-
 void* ThreadMemory(size_t bytes) {
-  thread_local std::unique_ptr<void, AlignedDelete> memory;
+  thread_local std::unique_ptr<std::byte[]> memory;
   thread_local size_t capacity = 0;
   if (bytes > capacity) {
-    memory.reset();
+    memory = nullptr;  // before the larger one is there too
     capacity = 0;
-    memory.reset(::operator new(bytes, std::align_val_t(kAlignment), std::nothrow));
+    memory.reset(new (std::nothrow) std::byte[bytes]);
     if (memory == nullptr) {
       Throw(TILESCAN_OUT_OF_MEMORY,
             "no memory for a workspace of " + std::to_string(bytes) + " bytes");

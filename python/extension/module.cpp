@@ -50,11 +50,7 @@ void Prepare(int32_t device) {
   ThrowUnlessOk(status, message);
 }
 
-}  // namespace
-}  // namespace tilescan::python
-
-NB_MODULE(_tilescan, module) {
-  using namespace tilescan::python;
+void Define(nb::module_& module) {
   module.def(
       "scan",
       [](const nb::args& args, const nb::kwargs& kwargs) {
@@ -90,3 +86,8 @@ NB_MODULE(_tilescan, module) {
   module.def("num_plans", &NumPlans, "How many plans the cache holds.");
   module.attr("__version__") = tilescan_version();
 }
+
+}  // namespace
+}  // namespace tilescan::python
+
+NB_MODULE(_tilescan, module) { tilescan::python::Define(module); }

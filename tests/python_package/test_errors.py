@@ -119,7 +119,7 @@ def test_other_devices_are_refused():
 
 
 def test_prepare_says_why_not():
-    if tilescan.info()["cuda"].get("name"):
+    if tilescan.info()["cuda"]["available"]:
         tilescan.prepare()
         return
     with pytest.raises(tilescan.Unsupported, match="prepare: "):
