@@ -1,28 +1,11 @@
 #include "testing/case.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace tilescan::testing {
 namespace {
 
 using Shape = std::vector<int64_t>;
-
-// Absent where there is nothing to fill it with.
-HostTensor Filled(DType dtype, Shape shape, Layout layout, const Fill& fill) {
-  if (!fill) return HostTensor();
-  HostTensor tensor(dtype, std::move(shape), layout);
-  tensor.Assign(fill);
-  return tensor;
-}
-
-template <typename Value>
-HostTensor Listed(DType dtype, Shape shape, Layout layout, const std::vector<Value>& values) {
-  if (values.empty()) return HostTensor();
-  return Filled(dtype, std::move(shape), layout, [&values](int64_t idx) {
-    return static_cast<double>(values[static_cast<size_t>(idx)]);
-  });
-}
 
 template <typename Case>
 CallOptions OptionsOf(const Case& any_case) {

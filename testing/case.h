@@ -97,10 +97,81 @@ struct StateUpdateCase {
   std::vector<ExpectedValue> expected;
 };
 
-// The operands, filled, all in one layout; outputs are poison (state, which is read too, is not).
+struct ConvCase {
+  std::string name;
+  std::string about;
+
+  int64_t batch = 1;
+  int64_t seqlen = 1;
+  int64_t dim = 1;
+  int64_t width = 4;
+
+  DType x_dtype = DType::kFloat32;       // and out
+  DType weight_dtype = DType::kFloat32;  // and bias
+  DType initial_states_dtype = DType::kFloat32;
+  DType final_states_dtype = DType::kFloat32;
+  DType cu_seqlens_dtype = DType::kInt32;
+
+  Fill x, weight, bias, initial_states;
+  bool has_silu = false;
+  bool has_final_states = true;
+  std::vector<int32_t> seq_idx;     // batch * seqlen
+  std::vector<int64_t> cu_seqlens;  // num_seqs + 1
+  std::vector<ExpectedValue> expected;
+};
+
+struct ConvUpdateCase {
+  std::string name;
+  std::string about;
+
+  int64_t batch = 1;
+  int64_t num_tokens = 0;  // 0: x has no token dimension
+  int64_t dim = 1;
+  int64_t width = 4;
+  int64_t state_len = 3;
+  int64_t num_slots = 0;  // 0: batch
+
+  DType conv_state_dtype = DType::kFloat32;
+  DType x_dtype = DType::kFloat32;
+  DType out_dtype = DType::kFloat32;
+  DType weight_dtype = DType::kFloat32;  // and bias
+  DType conv_state_indices_dtype = DType::kInt32;
+
+  Fill conv_state, x, weight, bias;
+  bool has_silu = false;
+  std::vector<int64_t> conv_state_indices;
+  std::vector<int32_t> cache_seqlens;
+  std::vector<ExpectedValue> expected;
+};
+
+struct NormCase {
+  std::string name;
+  std::string about;
+
+  int64_t batch = 1;
+  int64_t seqlen = 0;  // 0: x has no token dimension
+  int64_t dim = 1;
+  int64_t group_size = 0;  // 0: dim
+
+  DType x_dtype = DType::kFloat32;
+  DType z_dtype = DType::kFloat32;
+  DType out_dtype = DType::kFloat32;
+  DType weight_dtype = DType::kFloat32;  // and bias
+
+  Fill x, weight, bias, z;
+  float eps = 1e-5f;
+  bool norm_before_gate = false;
+  std::vector<ExpectedValue> expected;
+};
+
+// The operands, filled, all in one layout; outputs are poison (a state updated in place is not).
 ScanOperands BuildOperands(const ScanCase& scan_case, Layout layout = Layout::kCompact);
 StateUpdateOperands BuildOperands(const StateUpdateCase& update_case,
                                   Layout layout = Layout::kCompact);
+ConvOperands BuildOperands(const ConvCase& conv_case, Layout layout = Layout::kCompact);
+ConvUpdateOperands BuildOperands(const ConvUpdateCase& update_case,
+                                 Layout layout = Layout::kCompact);
+NormOperands BuildOperands(const NormCase& norm_case, Layout layout = Layout::kCompact);
 
 }  // namespace tilescan::testing
 

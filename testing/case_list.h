@@ -10,9 +10,12 @@
 
 namespace tilescan::testing {
 
-// All of them, in order. Names are unique over both lists.
+// All of them, in order. Names are unique over all lists.
 const std::vector<ScanCase>& ScanCases();
 const std::vector<StateUpdateCase>& StateUpdateCases();
+const std::vector<ConvCase>& ConvCases();
+const std::vector<ConvUpdateCase>& ConvUpdateCases();
+const std::vector<NormCase>& NormCases();
 
 // The parts that ScanCases() and StateUpdateCases() are made of.
 // Inputs that broke other implementations: "C01/...", each with the property that must hold.
@@ -45,9 +48,21 @@ std::string SizesName(const CaseSizes& sizes);
 ScanCase RandomScanCase(std::string name, const CaseSizes& sizes, uint64_t seed);
 StateUpdateCase RandomStateUpdateCase(std::string name, const CaseSizes& sizes, uint64_t seed);
 
+// The operations around the scan. num_tokens and seqlen 0: no token dimension.
+ConvCase RandomConvCase(std::string name, int64_t batch, int64_t seqlen, int64_t dim,
+                        uint64_t seed);
+ConvUpdateCase RandomConvUpdateCase(std::string name, int64_t batch, int64_t num_tokens,
+                                    int64_t dim, uint64_t seed);
+NormCase RandomNormCase(std::string name, int64_t batch, int64_t seqlen, int64_t dim,
+                        uint64_t seed);
+
 // Adds what is optional: dt_bias with softplus, D, z, initial_states.
 void AddOptionalOperands(ScanCase* scan_case, uint64_t seed);
 void AddOptionalOperands(StateUpdateCase* update_case, uint64_t seed);
+// bias, silu, initial_states; bias, silu; bias, z.
+void AddOptionalOperands(ConvCase* conv_case, uint64_t seed);
+void AddOptionalOperands(ConvUpdateCase* update_case, uint64_t seed);
+void AddOptionalOperands(NormCase* norm_case, uint64_t seed);
 
 }  // namespace tilescan::testing
 

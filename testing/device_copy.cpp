@@ -84,6 +84,20 @@ std::vector<tilescan_tensor*> TensorsOf(tilescan_state_update_args* args) {
           &args->out};
 }
 
+std::vector<tilescan_tensor*> TensorsOf(tilescan_causal_conv1d_forward_args* args) {
+  return {&args->x,       &args->weight,     &args->bias, &args->initial_states,
+          &args->seq_idx, &args->cu_seqlens, &args->out,  &args->final_states};
+}
+
+std::vector<tilescan_tensor*> TensorsOf(tilescan_causal_conv1d_update_args* args) {
+  return {&args->conv_state,    &args->x,  &args->weight, &args->bias, &args->conv_state_indices,
+          &args->cache_seqlens, &args->out};
+}
+
+std::vector<tilescan_tensor*> TensorsOf(tilescan_rms_norm_gated_forward_args* args) {
+  return {&args->x, &args->weight, &args->bias, &args->z, &args->out};
+}
+
 DeviceCopy::DeviceCopy(const std::vector<tilescan_tensor*>& tensors) {
   std::vector<std::pair<std::byte*, std::byte*>> spans;
   for (const tilescan_tensor* tensor : tensors) {

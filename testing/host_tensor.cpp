@@ -40,12 +40,19 @@ int64_t GapAround(Layout layout, int dim, int ndim) {
   return 0;
 }
 
+// The dimension whose stride is the step-th smallest.
+int DimOfStep(Layout layout, int step, int ndim) {
+  if (layout == Layout::kTransposed) return step;
+  const bool is_exchanged = layout == Layout::kExchanged && ndim >= 2 && step < 2;
+  return is_exchanged ? ndim - 2 + step : ndim - 1 - step;
+}
+
 Placement Place(const std::vector<int64_t>& shape, Layout layout) {
   Placement placement;
   const int ndim = static_cast<int>(shape.size());
   int64_t stride = layout == Layout::kSpread ? 3 : 1;
   for (int step = 0; step < ndim; ++step) {
-    const int dim = layout == Layout::kTransposed ? step : ndim - 1 - step;
+    const int dim = DimOfStep(layout, step, ndim);
     const size_t at = static_cast<size_t>(dim);
     placement.strides[at] = layout == Layout::kReversed ? -stride : stride;
     const int64_t reach = std::max<int64_t>(shape[at] - 1, 0) * placement.strides[at];
@@ -69,6 +76,8 @@ const char* LayoutName(Layout layout) {
       return "spread";
     case Layout::kTransposed:
       return "transposed";
+    case Layout::kExchanged:
+      return "exchanged";
     case Layout::kReversed:
       return "reversed";
   }
@@ -258,6 +267,13 @@ bool HostTensor::SurroundingsIntact() const {
     if (!is_element[byte] && !is_poison(memory_.get()[byte])) return false;
   }
   return true;
+}
+
+HostTensor Filled(DType dtype, std::vector<int64_t> shape, Layout layout, const Fill& fill) {
+  if (!fill) return HostTensor();
+  HostTensor tensor(dtype, std::move(shape), layout);
+  tensor.Assign(fill);
+  return tensor;
 }
 
 bool IsFloat(const HostTensor& tensor) { return numerics::IsFloat(tensor.dtype()); }

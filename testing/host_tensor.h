@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/dtype.h"
@@ -21,6 +22,7 @@ enum class Layout {
   kPitched,     // the last dimension dense, gaps between its rows
   kSpread,      // gaps in every dimension
   kTransposed,  // the first dimension dense
+  kExchanged,   // the last two dimensions exchanged: the last but one dense
   kReversed,    // every stride negative
 };
 
@@ -86,6 +88,17 @@ class HostTensor {
   std::unique_ptr<std::byte, FreeMemory> memory_;
   size_t memory_bytes_ = 0;
 };
+
+// A filled tensor; absent where there is nothing to fill it with.
+HostTensor Filled(DType dtype, std::vector<int64_t> shape, Layout layout, const Fill& fill);
+template <typename Value>
+HostTensor Listed(DType dtype, std::vector<int64_t> shape, Layout layout,
+                  const std::vector<Value>& values) {
+  if (values.empty()) return HostTensor();
+  return Filled(dtype, std::move(shape), layout, [&values](int64_t idx) {
+    return static_cast<double>(values[static_cast<size_t>(idx)]);
+  });
+}
 
 // A copy in another layout, or another dtype.
 HostTensor WithLayout(const HostTensor& tensor, Layout layout);

@@ -18,18 +18,6 @@ tilescan_tensor Expanded(const HostTensor& tensor, std::initializer_list<int64_t
   return described;
 }
 
-// The view with a token dimension, which it may lack, at position 1.
-TensorView WithTokens(const HostTensor& tensor, int ndim_with_tokens) {
-  TensorView view = tensor.view();
-  if (!tensor.present() || view.ndim == ndim_with_tokens) return view;
-  std::copy_backward(view.shape.begin() + 1, view.shape.end() - 1, view.shape.end());
-  std::copy_backward(view.strides.begin() + 1, view.strides.end() - 1, view.strides.end());
-  view.shape[1] = 1;
-  view.strides[1] = 0;
-  ++view.ndim;
-  return view;
-}
-
 template <typename Args>
 void SetOptions(const CallOptions& options, Args* args) {
   args->dt_softplus = options.dt_softplus ? 1 : 0;
@@ -45,6 +33,17 @@ void SetOptionsOfProblem(const CallOptions& options, Operands* operands) {
 }
 
 }  // namespace
+
+TensorView WithTokens(const HostTensor& tensor, int ndim_with_tokens) {
+  TensorView view = tensor.view();
+  if (!tensor.present() || view.ndim == ndim_with_tokens) return view;
+  std::copy_backward(view.shape.begin() + 1, view.shape.end() - 1, view.shape.end());
+  std::copy_backward(view.strides.begin() + 1, view.strides.end() - 1, view.strides.end());
+  view.shape[1] = 1;
+  view.strides[1] = 0;
+  ++view.ndim;
+  return view;
+}
 
 tilescan_scan_forward_args MakeArgs(const ScanOperands& operands) {
   tilescan_scan_forward_args args;

@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <vector>
 
+#include "core/causal_conv1d.h"
+#include "core/rms_norm_gated.h"
 #include "core/scan_forward.h"
 #include "core/state_update.h"
 #include "testing/host_tensor.h"
@@ -21,9 +24,14 @@ struct CallOptions {
   // state_update: A, dt, dt_bias and a D of (nheads) are described expanded, with stride 0 along
   // the dimensions added, as the public implementation passes them.
   bool is_expanded = false;
+  bool has_silu = false;   // causal_conv1d
+  int64_t group_size = 0;  // rms_norm_gated, with the two below
+  float eps = 1e-5f;
+  bool norm_before_gate = false;
 };
 
 struct ScanOperands {
+  static constexpr const char* kOperation = "scan_forward";
   using Args = tilescan_scan_forward_args;
   using Problem = ScanForwardProblem;
 
@@ -52,6 +60,7 @@ struct ScanOperands {
 };
 
 struct StateUpdateOperands {
+  static constexpr const char* kOperation = "state_update";
   using Args = tilescan_state_update_args;
   using Problem = StateUpdateProblem;
 
@@ -77,14 +86,89 @@ struct StateUpdateOperands {
   }
 };
 
+struct ConvOperands {
+  static constexpr const char* kOperation = "causal_conv1d_forward";
+  using Args = tilescan_causal_conv1d_forward_args;
+  using Problem = CausalConv1dForwardProblem;
+
+  HostTensor x, weight, bias, initial_states, seq_idx, cu_seqlens;
+  HostTensor out, final_states;
+  CallOptions options;
+
+  template <typename Operands, typename Visit>
+  static void ForEach(Operands& operands, const Visit& visit) {
+    visit("x", operands.x, false);
+    visit("weight", operands.weight, false);
+    visit("bias", operands.bias, false);
+    visit("initial_states", operands.initial_states, false);
+    visit("seq_idx", operands.seq_idx, false);
+    visit("cu_seqlens", operands.cu_seqlens, false);
+    visit("out", operands.out, true);
+    visit("final_states", operands.final_states, true);
+  }
+};
+
+struct ConvUpdateOperands {
+  static constexpr const char* kOperation = "causal_conv1d_update";
+  using Args = tilescan_causal_conv1d_update_args;
+  using Problem = CausalConv1dUpdateProblem;
+
+  // conv_state is in and out; it counts as an output here.
+  HostTensor conv_state, x, weight, bias, conv_state_indices, cache_seqlens, out;
+  CallOptions options;
+
+  template <typename Operands, typename Visit>
+  static void ForEach(Operands& operands, const Visit& visit) {
+    visit("conv_state", operands.conv_state, true);
+    visit("x", operands.x, false);
+    visit("weight", operands.weight, false);
+    visit("bias", operands.bias, false);
+    visit("conv_state_indices", operands.conv_state_indices, false);
+    visit("cache_seqlens", operands.cache_seqlens, false);
+    visit("out", operands.out, true);
+  }
+};
+
+struct NormOperands {
+  static constexpr const char* kOperation = "rms_norm_gated_forward";
+  using Args = tilescan_rms_norm_gated_forward_args;
+  using Problem = RmsNormGatedForwardProblem;
+
+  HostTensor x, weight, bias, z, out;
+  CallOptions options;
+
+  template <typename Operands, typename Visit>
+  static void ForEach(Operands& operands, const Visit& visit) {
+    visit("x", operands.x, false);
+    visit("weight", operands.weight, false);
+    visit("bias", operands.bias, false);
+    visit("z", operands.z, false);
+    visit("out", operands.out, true);
+  }
+};
+
+// Whether an output holds what it is updated from.
+inline bool IsUpdatedInPlace(std::string_view name) {
+  return name == "state" || name == "conv_state";
+}
+
 // For the public interface. What is returned points into the tensors.
 tilescan_scan_forward_args MakeArgs(const ScanOperands& operands);
 tilescan_state_update_args MakeArgs(const StateUpdateOperands& operands);
+tilescan_causal_conv1d_forward_args MakeArgs(const ConvOperands& operands);
+tilescan_causal_conv1d_update_args MakeArgs(const ConvUpdateOperands& operands);
+tilescan_rms_norm_gated_forward_args MakeArgs(const NormOperands& operands);
 
-// For code on the library's own types, the problem of state_update in its normal form. What is
-// returned points into the tensors.
+// For code on the library's own types, problems of operations by steps in their normal form. What
+// is returned points into the tensors.
 ScanForwardProblem MakeProblem(const ScanOperands& operands);
 StateUpdateProblem MakeProblem(const StateUpdateOperands& operands);
+CausalConv1dForwardProblem MakeProblem(const ConvOperands& operands);
+CausalConv1dUpdateProblem MakeProblem(const ConvUpdateOperands& operands);
+RmsNormGatedForwardProblem MakeProblem(const NormOperands& operands);
+
+// The view with a token dimension, which it may lack, at position 1.
+TensorView WithTokens(const HostTensor& tensor, int ndim_with_tokens);
 
 // A copy, in which each operand becomes change(name, tensor, is_output) -> HostTensor.
 template <typename Operands, typename Change>

@@ -26,6 +26,18 @@ tilescan_status MakePlan(const tilescan_state_update_args& args, const tilescan_
                          tilescan_plan** plan) {
   return tilescan_plan_state_update(&args, &options, plan);
 }
+tilescan_status MakePlan(const tilescan_causal_conv1d_forward_args& args,
+                         const tilescan_options& options, tilescan_plan** plan) {
+  return tilescan_plan_causal_conv1d_forward(&args, &options, plan);
+}
+tilescan_status MakePlan(const tilescan_causal_conv1d_update_args& args,
+                         const tilescan_options& options, tilescan_plan** plan) {
+  return tilescan_plan_causal_conv1d_update(&args, &options, plan);
+}
+tilescan_status MakePlan(const tilescan_rms_norm_gated_forward_args& args,
+                         const tilescan_options& options, tilescan_plan** plan) {
+  return tilescan_plan_rms_norm_gated_forward(&args, &options, plan);
+}
 
 tilescan_status RunPlan(const tilescan_plan* plan, const tilescan_scan_forward_args& args,
                         void* workspace, size_t workspace_bytes) {
@@ -34,6 +46,18 @@ tilescan_status RunPlan(const tilescan_plan* plan, const tilescan_scan_forward_a
 tilescan_status RunPlan(const tilescan_plan* plan, const tilescan_state_update_args& args,
                         void* workspace, size_t workspace_bytes) {
   return tilescan_run_state_update(plan, &args, workspace, workspace_bytes, nullptr);
+}
+tilescan_status RunPlan(const tilescan_plan* plan, const tilescan_causal_conv1d_forward_args& args,
+                        void* workspace, size_t workspace_bytes) {
+  return tilescan_run_causal_conv1d_forward(plan, &args, workspace, workspace_bytes, nullptr);
+}
+tilescan_status RunPlan(const tilescan_plan* plan, const tilescan_causal_conv1d_update_args& args,
+                        void* workspace, size_t workspace_bytes) {
+  return tilescan_run_causal_conv1d_update(plan, &args, workspace, workspace_bytes, nullptr);
+}
+tilescan_status RunPlan(const tilescan_plan* plan, const tilescan_rms_norm_gated_forward_args& args,
+                        void* workspace, size_t workspace_bytes) {
+  return tilescan_run_rms_norm_gated_forward(plan, &args, workspace, workspace_bytes, nullptr);
 }
 
 // Laid out "shifted", a tensor of bytes begins one byte behind a boundary, in poison.
@@ -73,8 +97,10 @@ void RunOnDevice(const tilescan_plan* plan, const Args& args, RunResult* result)
   }
 }
 
+}  // namespace
+
 template <typename Args>
-RunResult RunPlannedArgs(const tilescan_plan* plan, const Args& args) {
+RunResult RunPlanned(const tilescan_plan* plan, const Args& args) {
   RunResult result;
   result.plan.resize(tilescan_plan_describe(plan, nullptr, 0));
   tilescan_plan_describe(plan, result.plan.data(), result.plan.size() + 1);
@@ -90,11 +116,11 @@ RunResult RunPlannedArgs(const tilescan_plan* plan, const Args& args) {
 }
 
 template <typename Args>
-RunResult PlanAndRun(const Args& args, const tilescan_options& options) {
+RunResult RunArgs(const Args& args, const tilescan_options& options) {
   tilescan_plan* raw_plan = nullptr;
   const tilescan_status status = MakePlan(args, options, &raw_plan);
   const Plan plan(raw_plan);
-  if (status == TILESCAN_OK) return RunPlannedArgs(plan.get(), args);
+  if (status == TILESCAN_OK) return RunPlanned(plan.get(), args);
   RunResult result;
   result.status = status;
   result.surroundings_intact = true;
@@ -103,35 +129,28 @@ RunResult PlanAndRun(const Args& args, const tilescan_options& options) {
 }
 
 template <typename Operands>
-RunResult RunOperands(const Operands& operands, const tilescan_options& options) {
-  RunResult result = PlanAndRun(MakeArgs(operands), options);
+RunResult RunCall(const Operands& operands, const tilescan_options& options) {
+  RunResult result = RunArgs(MakeArgs(operands), options);
   Operands::ForEach(operands, [&](const char*, const HostTensor& tensor, bool) {
     result.surroundings_intact = result.surroundings_intact && tensor.SurroundingsIntact();
   });
   return result;
 }
 
-}  // namespace
-
-RunResult RunCall(const ScanOperands& operands, const tilescan_options& options) {
-  return RunOperands(operands, options);
-}
-RunResult RunCall(const StateUpdateOperands& operands, const tilescan_options& options) {
-  return RunOperands(operands, options);
-}
-
-RunResult RunArgs(const tilescan_scan_forward_args& args, const tilescan_options& options) {
-  return PlanAndRun(args, options);
-}
-RunResult RunArgs(const tilescan_state_update_args& args, const tilescan_options& options) {
-  return PlanAndRun(args, options);
-}
-
-RunResult RunPlanned(const tilescan_plan* plan, const tilescan_scan_forward_args& args) {
-  return RunPlannedArgs(plan, args);
-}
-RunResult RunPlanned(const tilescan_plan* plan, const tilescan_state_update_args& args) {
-  return RunPlannedArgs(plan, args);
-}
+template RunResult RunCall(const ScanOperands&, const tilescan_options&);
+template RunResult RunCall(const StateUpdateOperands&, const tilescan_options&);
+template RunResult RunCall(const ConvOperands&, const tilescan_options&);
+template RunResult RunCall(const ConvUpdateOperands&, const tilescan_options&);
+template RunResult RunCall(const NormOperands&, const tilescan_options&);
+template RunResult RunArgs(const tilescan_scan_forward_args&, const tilescan_options&);
+template RunResult RunPlanned(const tilescan_plan*, const tilescan_scan_forward_args&);
+template RunResult RunArgs(const tilescan_state_update_args&, const tilescan_options&);
+template RunResult RunPlanned(const tilescan_plan*, const tilescan_state_update_args&);
+template RunResult RunArgs(const tilescan_causal_conv1d_forward_args&, const tilescan_options&);
+template RunResult RunPlanned(const tilescan_plan*, const tilescan_causal_conv1d_forward_args&);
+template RunResult RunArgs(const tilescan_causal_conv1d_update_args&, const tilescan_options&);
+template RunResult RunPlanned(const tilescan_plan*, const tilescan_causal_conv1d_update_args&);
+template RunResult RunArgs(const tilescan_rms_norm_gated_forward_args&, const tilescan_options&);
+template RunResult RunPlanned(const tilescan_plan*, const tilescan_rms_norm_gated_forward_args&);
 
 }  // namespace tilescan::testing

@@ -22,17 +22,17 @@ struct RunResult {
 
 // Plans and runs. The workspace is as large as the plan asks for, begins at an odd address and is
 // full of NaN. For a backend that computes on a GPU the operands are copied there and back.
-RunResult RunCall(const ScanOperands& operands, const tilescan_options& options);
-RunResult RunCall(const StateUpdateOperands& operands, const tilescan_options& options);
+template <typename Operands>
+RunResult RunCall(const Operands& operands, const tilescan_options& options);
 
 // The same of args, of which only the surroundings of the workspace, and on a GPU of the copies,
 // are looked at.
-RunResult RunArgs(const tilescan_scan_forward_args& args, const tilescan_options& options);
-RunResult RunArgs(const tilescan_state_update_args& args, const tilescan_options& options);
+template <typename Args>
+RunResult RunArgs(const Args& args, const tilescan_options& options);
 
 // Runs a plan that the caller made and keeps.
-RunResult RunPlanned(const tilescan_plan* plan, const tilescan_scan_forward_args& args);
-RunResult RunPlanned(const tilescan_plan* plan, const tilescan_state_update_args& args);
+template <typename Args>
+RunResult RunPlanned(const tilescan_plan* plan, const Args& args);
 
 }  // namespace tilescan::testing
 

@@ -1,8 +1,6 @@
 #include "testing/truth.h"
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -12,25 +10,10 @@
 #include "reference/state_matrix.h"
 #include "reference/token.h"
 #include "reference/update_walk.h"
-#include "testing/run.h"
-#include "testing/target.h"
+#include "testing/solve.h"
 
 namespace tilescan::testing {
 namespace {
-
-// Runs the recurrence in place of the outputs of operands that are in float64.
-template <typename Operands>
-Operands Solved(Operands operands) {
-  Target target;
-  target.backend = "reference";
-  target.kernel = "recurrence";
-  const RunResult result = RunCall(operands, target.Options());
-  if (!result.ok()) {
-    std::fprintf(stderr, "the reference failed: %s\n", result.message.c_str());
-    std::abort();
-  }
-  return operands;
-}
 
 bool IsSummed(std::string_view name) {
   return name == "x" || name == "B" || name == "C" || name == "D" || name == "initial_states" ||
@@ -43,12 +26,7 @@ Operands MagnitudesOf(const Operands& operands) {
   if (!options.dt_softplus && options.dt_limit[0] < 0.0f) return Operands();
   Operands absolute =
       CopyOperands(InFloat64(operands), [](const char* name, const HostTensor& tensor, bool) {
-        HostTensor copy = WithLayout(tensor, Layout::kCompact);
-        if (!IsSummed(name)) return copy;
-        for (int64_t idx = 0; idx < copy.num_elements(); ++idx) {
-          copy.Set(idx, std::fabs(copy.Get(idx)));
-        }
-        return copy;
+        return IsSummed(name) ? Absolute(tensor) : WithLayout(tensor, Layout::kCompact);
       });
   Operands magnitudes = Solved(std::move(absolute));
   // z gives out the sign of silu(z).
@@ -56,17 +34,6 @@ Operands MagnitudesOf(const Operands& operands) {
     magnitudes.out.Set(idx, std::fabs(magnitudes.out.Get(idx)));
   }
   return magnitudes;
-}
-
-// A copy with poison for what is only written.
-template <typename Operands>
-Operands WithoutResults(const Operands& operands) {
-  return CopyOperands(operands, [](const char* name, const HostTensor& tensor, bool is_output) {
-    if (is_output && std::string_view(name) != "state" && tensor.present()) {
-      return HostTensor(tensor.dtype(), tensor.shape());
-    }
-    return WithLayout(tensor, Layout::kCompact);
-  });
 }
 
 // Steps tokens with operations rounded to float32. Values pass through double, which holds each of

@@ -8,22 +8,31 @@
 #include <vector>
 
 #include "testing/case_list.h"
+#include "testing/changed_slots.h"
 #include "testing/run.h"
 #include "testing/truth.h"
 
 namespace tilescan::testing {
 namespace {
 
-template <typename Case>
-const Case* FindCase(const std::vector<Case>& cases, const std::string& name) {
-  const auto found = std::find_if(cases.begin(), cases.end(),
-                                  [&](const Case& any_case) { return any_case.name == name; });
-  return found == cases.end() ? nullptr : &*found;
+// Calls visit(list) for the cases of each operation.
+template <typename Visit>
+void ForEachList(const Visit& visit) {
+  visit(ScanCases());
+  visit(StateUpdateCases());
+  visit(ConvCases());
+  visit(ConvUpdateCases());
+  visit(NormCases());
 }
 
-const ScanCase* FindScanCase(const std::string& name) { return FindCase(ScanCases(), name); }
-const StateUpdateCase* FindStateUpdateCase(const std::string& name) {
-  return FindCase(StateUpdateCases(), name);
+// Calls visit(case) for the case of this name, if there is one.
+template <typename Visit>
+void VisitCase(const std::string& name, const Visit& visit) {
+  ForEachList([&](const auto& cases) {
+    const auto found = std::find_if(cases.begin(), cases.end(),
+                                    [&](const auto& any_case) { return any_case.name == name; });
+    if (found != cases.end()) visit(*found);
+  });
 }
 
 bool IsHalf(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
@@ -41,10 +50,16 @@ struct Wishes {
 };
 
 Wishes WishesOf(const ScanCase& c) { return {c.max_relative, c.first_token}; }
-Wishes WishesOf(const StateUpdateCase&) { return {}; }
+template <typename Case>
+Wishes WishesOf(const Case&) {
+  return {};
+}
 
 int64_t ChunkSizeOf(const ScanCase& c) { return c.chunk_size; }
-int64_t ChunkSizeOf(const StateUpdateCase&) { return 0; }
+template <typename Case>
+int64_t ChunkSizeOf(const Case&) {
+  return 0;
+}
 
 // The largest |error| / largest |truth| that any target may have. 2e-5 and 1e-2 are the bounds that
 // this field's implementations are tested with in float32 and in 16-bit precision.
@@ -77,7 +92,10 @@ double ProductRounding(const Target& target, const ScanOperands& operands) {
   if (!IsHalf(operands.x.dtype()) && !IsHalf(operands.B.dtype())) return 0.0;
   return !target.IsOnDevice() ? 0.0 : target.is_general ? 4 * 0x1p-11 : 2 * 0x1p-9;
 }
-double ProductRounding(const Target&, const StateUpdateOperands&) { return 0.0; }
+template <typename Operands>
+double ProductRounding(const Target&, const Operands&) {
+  return 0.0;
+}
 
 template <typename Operands>
 std::vector<std::pair<const char*, const HostTensor*>> Outputs(const Operands& operands) {
@@ -158,30 +176,6 @@ void CheckDigits(const Case& any_case, const Operands& truth, CaseResult* result
   }
 }
 
-// Slots that no row may write keep their bits.
-void CheckOtherSlots(const StateUpdateOperands& before, const StateUpdateOperands& after,
-                     CaseResult* result) {
-  const StateUpdateProblem problem = MakeProblem(before);
-  std::vector<bool> is_written(static_cast<size_t>(problem.sizes.num_slots), false);
-  for (int64_t batch_idx = 0; batch_idx < problem.sizes.batch; ++batch_idx) {
-    const HostTensor& slots = before.state_batch_indices;
-    const double slot = slots.present() ? slots.Get(batch_idx) : static_cast<double>(batch_idx);
-    const bool is_fresh = before.fresh.present() && before.fresh.Get(batch_idx) != 0.0;
-    const bool has_accepted =
-        !before.num_accepted.present() || before.num_accepted.Get(batch_idx) > 0.0;
-    if (slot >= 0.0 && (is_fresh || has_accepted)) is_written[static_cast<size_t>(slot)] = true;
-  }
-  const HostTensor& state = before.state;
-  for (int64_t idx = 0; idx < state.num_elements(); ++idx) {
-    const int64_t slot = idx / (state.num_elements() / problem.sizes.num_slots);
-    if (is_written[static_cast<size_t>(slot)] || state.Bits(idx) == after.state.Bits(idx)) continue;
-    result->message += "state changed at " + IndexText(state, idx) + ", which no row may write; ";
-    return;
-  }
-}
-
-void CheckOtherSlots(const ScanOperands&, const ScanOperands&, CaseResult*) {}
-
 // What all outputs of a problem are held against.
 template <typename Operands>
 struct Yardstick {
@@ -222,13 +216,6 @@ void JudgeOutputs(const Operands& solved, const Yardstick<Operands>& yardstick,
   }
 }
 
-template <typename Operands>
-std::string ComplaintsOf(const Operands& before, const Operands& solved, const Target& target) {
-  CaseResult result;
-  JudgeOutputs(solved, MakeYardstick(before), target, {}, &result);
-  return result.message;
-}
-
 template <typename Case>
 CaseResult Verify(const Case& any_case, const Target& target, Layout layout) {
   using Operands = decltype(BuildOperands(any_case, layout));
@@ -247,7 +234,7 @@ CaseResult Verify(const Case& any_case, const Target& target, Layout layout) {
 
   const Yardstick<Operands>& yardstick = YardstickOfCase(any_case.name, before);
   CheckDigits(any_case, yardstick.truth, &result);
-  CheckOtherSlots(before, operands, &result);
+  result.message += ChangedSlots(before, operands);
   JudgeOutputs(operands, yardstick, target, WishesOf(any_case), &result);
   if (result.message.empty()) result.outcome = Outcome::kPassed;
   return result;
@@ -257,42 +244,46 @@ CaseResult Verify(const Case& any_case, const Target& target, Layout layout) {
 
 std::vector<std::string> CaseNames() {
   std::vector<std::string> names;
-  for (const ScanCase& scan_case : ScanCases()) names.push_back(scan_case.name);
-  for (const StateUpdateCase& update_case : StateUpdateCases()) names.push_back(update_case.name);
+  ForEachList([&names](const auto& cases) {
+    for (const auto& any_case : cases) names.push_back(any_case.name);
+  });
   return names;
 }
 
 std::string CaseOperation(const std::string& case_name) {
-  if (FindScanCase(case_name) != nullptr) return "scan_forward";
-  return FindStateUpdateCase(case_name) != nullptr ? "state_update" : "";
+  std::string operation;
+  VisitCase(case_name, [&operation](const auto& any_case) {
+    operation = decltype(BuildOperands(any_case))::kOperation;
+  });
+  return operation;
 }
 
 std::string CaseAbout(const std::string& case_name) {
-  if (const ScanCase* scan_case = FindScanCase(case_name)) return scan_case->about;
-  const StateUpdateCase* update_case = FindStateUpdateCase(case_name);
-  return update_case == nullptr ? "" : update_case->about;
+  std::string about;
+  VisitCase(case_name, [&about](const auto& any_case) { about = any_case.about; });
+  return about;
 }
 
-std::string Complaints(const ScanOperands& before, const ScanOperands& solved,
-                       const Target& target) {
-  return ComplaintsOf(before, solved, target);
+template <typename Operands>
+std::string Complaints(const Operands& before, const Operands& solved, const Target& target) {
+  CaseResult result;
+  JudgeOutputs(solved, MakeYardstick(before), target, {}, &result);
+  return result.message;
 }
 
-std::string Complaints(const StateUpdateOperands& before, const StateUpdateOperands& solved,
-                       const Target& target) {
-  return ComplaintsOf(before, solved, target);
-}
+template std::string Complaints(const ScanOperands&, const ScanOperands&, const Target&);
+template std::string Complaints(const StateUpdateOperands&, const StateUpdateOperands&,
+                                const Target&);
+template std::string Complaints(const ConvOperands&, const ConvOperands&, const Target&);
+template std::string Complaints(const ConvUpdateOperands&, const ConvUpdateOperands&,
+                                const Target&);
+template std::string Complaints(const NormOperands&, const NormOperands&, const Target&);
 
 CaseResult VerifyCase(const std::string& case_name, const Target& target, Layout layout) {
-  if (const ScanCase* scan_case = FindScanCase(case_name)) {
-    return Verify(*scan_case, target, layout);
-  }
-  if (const StateUpdateCase* update_case = FindStateUpdateCase(case_name)) {
-    return Verify(*update_case, target, layout);
-  }
   CaseResult result;
   result.case_name = case_name;
   result.message = "there is no case of this name";
+  VisitCase(case_name, [&](const auto& any_case) { result = Verify(any_case, target, layout); });
   return result;
 }
 

@@ -36,7 +36,7 @@ struct CaseResult {
 
 // The cases by name, in the order they are listed in: "C01/chunk64/float32", "shapes/...", ...
 std::vector<std::string> CaseNames();
-// "scan_forward" or "state_update"; "" for a name that is no case's.
+// "scan_forward", ...; "" for a name that is no case's.
 std::string CaseOperation(const std::string& case_name);
 // What the case is there for, in a few words.
 std::string CaseAbout(const std::string& case_name);
@@ -48,10 +48,8 @@ CaseResult VerifyCase(const std::string& case_name, const Target& target,
 
 // What is wrong with operands that target has solved, held against the truth of the same problem as
 // it was before: "" when all outputs are within the limits that named cases are held to.
-std::string Complaints(const ScanOperands& before, const ScanOperands& solved,
-                       const Target& target);
-std::string Complaints(const StateUpdateOperands& before, const StateUpdateOperands& solved,
-                       const Target& target);
+template <typename Operands>
+std::string Complaints(const Operands& before, const Operands& solved, const Target& target);
 
 }  // namespace tilescan::testing
 

@@ -66,7 +66,7 @@ LAYERS = (
     Layer("examples", (PUBLIC,)),
 )
 SOURCE_FOLDERS = sorted({layer.folder.split("/")[0] for layer in LAYERS})
-C_ONLY = tuple(Path("include/tilescan", name) for name in ("tilescan.h", "types.h", "version.h"))
+C_ONLY = tuple(Path("include/tilescan", name) for name in ("layer.h", "tilescan.h", "types.h", "version.h"))
 
 
 def is_allowed(path, prefixes):

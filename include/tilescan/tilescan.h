@@ -281,4 +281,7 @@ TILESCAN_API tilescan_status tilescan_run_state_update(const tilescan_plan* plan
 }
 #endif
 
+/* The operations around the scan. */
+#include "tilescan/layer.h" /* NOLINT(misc-header-include-cycle): either may be included first */
+
 #endif /* TILESCAN_TILESCAN_H_ */

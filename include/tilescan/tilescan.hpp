@@ -1,5 +1,5 @@
 // tilescan for C++20: ownership, exceptions and views over the C interface, and nothing else.
-// Shapes, dtypes and meaning of every operand: tilescan/tilescan.h.
+// Shapes, dtypes and meaning of every operand: tilescan/tilescan.h and tilescan/layer.h.
 //
 //   tilescan::ScanForwardArgs args;
 //   args.x = tilescan::MakeTensor(x.data(), {batch, seqlen, nheads, headdim});
@@ -123,6 +123,18 @@ struct StateUpdateArgs : tilescan_state_update_args {
   StateUpdateArgs() { tilescan_state_update_args_init(this); }
 };
 
+struct CausalConv1dForwardArgs : tilescan_causal_conv1d_forward_args {
+  CausalConv1dForwardArgs() { tilescan_causal_conv1d_forward_args_init(this); }
+};
+
+struct CausalConv1dUpdateArgs : tilescan_causal_conv1d_update_args {
+  CausalConv1dUpdateArgs() { tilescan_causal_conv1d_update_args_init(this); }
+};
+
+struct RmsNormGatedForwardArgs : tilescan_rms_norm_gated_forward_args {
+  RmsNormGatedForwardArgs() { tilescan_rms_norm_gated_forward_args_init(this); }
+};
+
 struct PlanOptions : tilescan_options {
   PlanOptions() { tilescan_options_init(this); }
 };
@@ -138,6 +150,18 @@ class Plan {
   }
   explicit Plan(const tilescan_state_update_args& args, const tilescan_options* options = nullptr) {
     ThrowIfFailed(tilescan_plan_state_update(&args, options, &plan_));
+  }
+  explicit Plan(const tilescan_causal_conv1d_forward_args& args,
+                const tilescan_options* options = nullptr) {
+    ThrowIfFailed(tilescan_plan_causal_conv1d_forward(&args, options, &plan_));
+  }
+  explicit Plan(const tilescan_causal_conv1d_update_args& args,
+                const tilescan_options* options = nullptr) {
+    ThrowIfFailed(tilescan_plan_causal_conv1d_update(&args, options, &plan_));
+  }
+  explicit Plan(const tilescan_rms_norm_gated_forward_args& args,
+                const tilescan_options* options = nullptr) {
+    ThrowIfFailed(tilescan_plan_rms_norm_gated_forward(&args, options, &plan_));
   }
   ~Plan() { tilescan_plan_destroy(plan_); }
 
@@ -173,6 +197,21 @@ class Plan {
            void* stream = nullptr) const {
     ThrowIfFailed(
         tilescan_run_state_update(plan_, &args, workspace.data(), workspace.size(), stream));
+  }
+  void Run(const tilescan_causal_conv1d_forward_args& args, std::span<std::byte> workspace,
+           void* stream = nullptr) const {
+    ThrowIfFailed(tilescan_run_causal_conv1d_forward(plan_, &args, workspace.data(),
+                                                     workspace.size(), stream));
+  }
+  void Run(const tilescan_causal_conv1d_update_args& args, std::span<std::byte> workspace,
+           void* stream = nullptr) const {
+    ThrowIfFailed(tilescan_run_causal_conv1d_update(plan_, &args, workspace.data(),
+                                                    workspace.size(), stream));
+  }
+  void Run(const tilescan_rms_norm_gated_forward_args& args, std::span<std::byte> workspace,
+           void* stream = nullptr) const {
+    ThrowIfFailed(tilescan_run_rms_norm_gated_forward(plan_, &args, workspace.data(),
+                                                      workspace.size(), stream));
   }
 
   const tilescan_plan* get() const noexcept { return plan_; }

@@ -61,8 +61,7 @@ size_t tilescan_plan_describe(const tilescan_plan* plan, char* buffer, size_t ca
 size_t tilescan_info(char* buffer, size_t capacity) {
   return tilescan::api::Describe(buffer, capacity, [](std::string* text) {
     *text = tilescan::plan::DescribeLibrary(tilescan::api::Facts(),
-                                            tilescan::api::AllRows<tilescan::ScanForwardProblem>(),
-                                            tilescan::api::AllRows<tilescan::StateUpdateProblem>());
+                                            tilescan::api::RowsOfAllOperations());
     return tilescan::Status();
   });
 }

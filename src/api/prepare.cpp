@@ -4,12 +4,10 @@
 #include "api/rows.h"
 
 tilescan_status tilescan_prepare(int32_t device) {
-  using tilescan::api::AllRows;
   return tilescan::api::Guard([&] {
     return tilescan::cuda::WithDevice(device, [] {
       return tilescan::plan::PrepareRows(tilescan::api::Facts(),
-                                         AllRows<tilescan::ScanForwardProblem>(),
-                                         AllRows<tilescan::StateUpdateProblem>());
+                                         tilescan::api::RowsOfAllOperations());
     });
   });
 }

@@ -17,6 +17,36 @@ const plan::RowLists<StateUpdateProblem>& AllRows() {
   return rows;
 }
 
+template <>
+const plan::RowLists<CausalConv1dForwardProblem>& AllRows() {
+  static const plan::RowLists<CausalConv1dForwardProblem> rows = {
+      cpu::CausalConv1dForwardVariants(), cuda::CausalConv1dForwardVariants(),
+      reference::CausalConv1dForwardVariants()};
+  return rows;
+}
+
+template <>
+const plan::RowLists<CausalConv1dUpdateProblem>& AllRows() {
+  static const plan::RowLists<CausalConv1dUpdateProblem> rows = {
+      cpu::CausalConv1dUpdateVariants(), cuda::CausalConv1dUpdateVariants(),
+      reference::CausalConv1dUpdateVariants()};
+  return rows;
+}
+
+template <>
+const plan::RowLists<RmsNormGatedForwardProblem>& AllRows() {
+  static const plan::RowLists<RmsNormGatedForwardProblem> rows = {
+      cpu::RmsNormGatedForwardVariants(), cuda::RmsNormGatedForwardVariants(),
+      reference::RmsNormGatedForwardVariants()};
+  return rows;
+}
+
+plan::AllRowLists RowsOfAllOperations() {
+  return {AllRows<ScanForwardProblem>(), AllRows<StateUpdateProblem>(),
+          AllRows<CausalConv1dForwardProblem>(), AllRows<CausalConv1dUpdateProblem>(),
+          AllRows<RmsNormGatedForwardProblem>()};
+}
+
 const DeviceFacts& Facts() {
   static const DeviceFacts facts = {cpu::Facts(), &cuda::Facts};
   return facts;

@@ -9,6 +9,8 @@ namespace tilescan::api {
 template <typename Problem>
 const plan::RowLists<Problem>& AllRows();
 
+plan::AllRowLists RowsOfAllOperations();
+
 const DeviceFacts& Facts();
 
 }  // namespace tilescan::api

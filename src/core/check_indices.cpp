@@ -72,34 +72,45 @@ class SlotTable {
   std::array<int64_t, kNumPlaces> slots_;
 };
 
-void CheckSlotRange(const StateUpdateProblem& problem, IndexErrors& errors) {
-  const TensorView& slots = problem.operands.state_batch_indices;
-  for (int64_t batch_idx = 0; batch_idx < problem.sizes.batch; ++batch_idx) {
-    const int64_t slot = IndexAt(slots, batch_idx);
-    if (slot >= problem.sizes.num_slots) {
-      errors.Add("state_batch_indices", batch_idx, slot,
-                 "less than slots, which is " + std::to_string(problem.sizes.num_slots));
+// The slots that batch rows use: an index operand of one dimension, and its name.
+struct Slots {
+  const char* name;
+  const TensorView& view;
+  int64_t batch;
+  int64_t num_slots;
+};
+
+void CheckSlotRange(const Slots& slots, IndexErrors& errors) {
+  for (int64_t batch_idx = 0; batch_idx < slots.batch; ++batch_idx) {
+    const int64_t slot = IndexAt(slots.view, batch_idx);
+    if (slot >= slots.num_slots) {
+      errors.Add(slots.name, batch_idx, slot,
+                 "less than slots, which is " + std::to_string(slots.num_slots));
     }
   }
 }
 
 // A block of rows goes into a table; every later row is looked up in it.
-void CheckSlotsDiffer(const StateUpdateProblem& problem, IndexErrors& errors) {
-  const TensorView& slots = problem.operands.state_batch_indices;
-  const int64_t batch = problem.sizes.batch;
-  for (int64_t block = 0; block < batch; block += SlotTable::kMaxRows) {
+void CheckSlotsDiffer(const Slots& slots, IndexErrors& errors) {
+  for (int64_t block = 0; block < slots.batch; block += SlotTable::kMaxRows) {
     SlotTable table;
-    for (int64_t batch_idx = block; batch_idx < batch; ++batch_idx) {
-      const int64_t slot = IndexAt(slots, batch_idx);
+    for (int64_t batch_idx = block; batch_idx < slots.batch; ++batch_idx) {
+      const int64_t slot = IndexAt(slots.view, batch_idx);
       if (slot < 0) continue;
       const bool is_in_block = batch_idx < block + SlotTable::kMaxRows;
       const int64_t earlier_idx = table.FindOrAdd(slot, is_in_block ? batch_idx : -1);
       if (earlier_idx < 0) continue;
-      errors.Add(
-          "state_batch_indices", batch_idx, slot,
-          "each slot once: state_batch_indices[" + std::to_string(earlier_idx) + "] is the same");
+      errors.Add(slots.name, batch_idx, slot,
+                 "each slot once: " + std::string(slots.name) + "[" + std::to_string(earlier_idx) +
+                     "] is the same");
     }
   }
+}
+
+void CheckSlots(const Slots& slots, IndexErrors& errors) {
+  if (!slots.view.present()) return;
+  CheckSlotRange(slots, errors);
+  CheckSlotsDiffer(slots, errors);
 }
 
 void CheckNumAccepted(const StateUpdateProblem& problem, IndexErrors& errors) {
@@ -114,12 +125,21 @@ void CheckNumAccepted(const StateUpdateProblem& problem, IndexErrors& errors) {
   }
 }
 
-}  // namespace
+void CheckCacheSeqlens(const CausalConv1dUpdateProblem& problem, IndexErrors& errors) {
+  const TensorView& slots = problem.operands.conv_state_indices;
+  for (int64_t batch_idx = 0; batch_idx < problem.sizes.batch; ++batch_idx) {
+    if (slots.present() && IndexAt(slots, batch_idx) < 0) continue;
+    const int64_t cache_seqlen = IndexAt(problem.operands.cache_seqlens, batch_idx);
+    if (cache_seqlen < 0) errors.Add("cache_seqlens", batch_idx, cache_seqlen, "0 or more");
+  }
+}
 
-Status CheckIndices(const ScanForwardProblem& problem) {
+// cu_seqlens of either operation over whole sequences.
+template <typename Problem>
+Status CheckCuSeqlens(const char* prefix, const Problem& problem) {
   const TensorView& cu_seqlens = problem.operands.cu_seqlens;
   if (!cu_seqlens.present()) return Status();
-  IndexErrors errors("scan_forward: ");
+  IndexErrors errors(prefix);
   const int64_t first = IndexAt(cu_seqlens, 0);
   if (first != 0) errors.Add("cu_seqlens", 0, first, "0");
   int64_t before = first;
@@ -139,13 +159,31 @@ Status CheckIndices(const ScanForwardProblem& problem) {
   return std::move(errors).ToStatus();
 }
 
+}  // namespace
+
+Status CheckIndices(const ScanForwardProblem& problem) {
+  return CheckCuSeqlens("scan_forward: ", problem);
+}
+
+Status CheckIndices(const CausalConv1dForwardProblem& problem) {
+  return CheckCuSeqlens("causal_conv1d_forward: ", problem);
+}
+
 Status CheckIndices(const StateUpdateProblem& problem) {
   IndexErrors errors("state_update: ");
-  if (problem.operands.state_batch_indices.present()) {
-    CheckSlotRange(problem, errors);
-    CheckSlotsDiffer(problem, errors);
-  }
+  CheckSlots({"state_batch_indices", problem.operands.state_batch_indices, problem.sizes.batch,
+              problem.sizes.num_slots},
+             errors);
   if (problem.operands.num_accepted.present()) CheckNumAccepted(problem, errors);
+  return std::move(errors).ToStatus();
+}
+
+Status CheckIndices(const CausalConv1dUpdateProblem& problem) {
+  IndexErrors errors("causal_conv1d_update: ");
+  CheckSlots({"conv_state_indices", problem.operands.conv_state_indices, problem.sizes.batch,
+              problem.sizes.num_slots},
+             errors);
+  if (problem.operands.cache_seqlens.present()) CheckCacheSeqlens(problem, errors);
   return std::move(errors).ToStatus();
 }
 

@@ -3,6 +3,8 @@
 #ifndef TILESCAN_CORE_CHECK_INDICES_H_
 #define TILESCAN_CORE_CHECK_INDICES_H_
 
+#include "core/causal_conv1d.h"
+#include "core/rms_norm_gated.h"
 #include "core/scan_forward.h"
 #include "core/state_update.h"
 #include "core/status.h"
@@ -10,12 +12,21 @@
 namespace tilescan {
 
 // cu_seqlens begins with 0, does not decrease, and ends with seqlen. Any seq_idx is right.
-// Allocates only for the message of a failure; so does the other.
+// Allocates only for the message of a failure; so do the others.
 Status CheckIndices(const ScanForwardProblem& problem);
 
 // Each slot of state_batch_indices is negative (padding), or below num_slots and used once; each
 // num_accepted is in 0..T. What belongs to a row of padding is not looked at.
 Status CheckIndices(const StateUpdateProblem& problem);
+
+// cu_seqlens as of the scan.
+Status CheckIndices(const CausalConv1dForwardProblem& problem);
+
+// Slots of conv_state_indices as of state_update; cache_seqlens are not negative.
+Status CheckIndices(const CausalConv1dUpdateProblem& problem);
+
+// It has no index operand.
+inline Status CheckIndices(const RmsNormGatedForwardProblem&) { return Status(); }
 
 }  // namespace tilescan
 

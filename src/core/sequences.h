@@ -49,8 +49,12 @@ struct TokenRun {
   bool starts_from_zero = false;
 };
 
-// The number of rows: batch, or the number of packed sequences.
-inline int64_t NumScanRows(const ScanForwardProblem& problem) { return problem.sizes.num_seqs; }
+// The number of rows: batch, or the number of packed sequences. Of the scan, or of another
+// operation over the same sequences.
+template <typename Problem>
+int64_t NumScanRows(const Problem& problem) {
+  return problem.sizes.num_seqs;
+}
 
 // Element idx of an operand of dtype int32 or int64, of one dimension.
 TILESCAN_HOST_DEVICE inline int64_t IndexAt(const TensorView& view, int64_t idx) {
@@ -59,10 +63,11 @@ TILESCAN_HOST_DEVICE inline int64_t IndexAt(const TensorView& view, int64_t idx)
                                      : *view.At<const int32_t>(offset);
 }
 
-// row_idx in [0, NumScanRows(problem)). The operands have their data, and cu_seqlens its right
-// values: CheckIndices() has passed.
-inline ScanRow GetScanRow(const ScanForwardProblem& problem, int64_t row_idx) {
-  const ScanForwardOperands& operands = problem.operands;
+// Without states_out. row_idx in [0, NumScanRows(problem)). The operands have their data, and
+// cu_seqlens its right values: CheckIndices() has passed.
+template <typename Problem>
+ScanRow GetTokenRow(const Problem& problem, int64_t row_idx) {
+  const auto& operands = problem.operands;
   ScanRow row;
   row.state_idx = row_idx;
   if (operands.cu_seqlens.present()) {
@@ -72,6 +77,13 @@ inline ScanRow GetScanRow(const ScanForwardProblem& problem, int64_t row_idx) {
     row.batch_idx = row_idx;
     row.num_tokens = problem.sizes.seqlen;
   }
+  return row;
+}
+
+// The same with states_out.
+inline ScanRow GetScanRow(const ScanForwardProblem& problem, int64_t row_idx) {
+  const ScanForwardOperands& operands = problem.operands;
+  ScanRow row = GetTokenRow(problem, row_idx);
   if (operands.states_out.present()) {
     row.states_every = operands.states_every;
     row.num_states_out = row.num_tokens / row.states_every;
@@ -91,12 +103,18 @@ inline int64_t StateOutIdxAfter(const ScanRow& row, int64_t token) {
 }
 
 // Walks the runs of a row in order. Together they cover the row's tokens. Without seq_idx a row is
-// one run. The problem and its seq_idx must outlive the cursor.
+// one run. What seq_idx views must outlive the cursor.
 class RunCursor {
  public:
-  RunCursor(const ScanForwardProblem& problem, const ScanRow& row)
-      : next_token_(row.first_token), end_token_(row.first_token + row.num_tokens) {
-    const TensorView& seq_idx = problem.operands.seq_idx;
+  template <typename Problem>
+  RunCursor(const Problem& problem, const ScanRow& row)
+      : RunCursor(problem.operands.seq_idx, row) {}
+  // last_id: of the sequence last seen before the row's first token, where that is in the middle of
+  // a row; negative: none.
+  RunCursor(const TensorView& seq_idx, const ScanRow& row, int32_t last_id = -1)
+      : next_token_(row.first_token),
+        end_token_(row.first_token + row.num_tokens),
+        last_id_(last_id) {
     if (!seq_idx.present() || row.num_tokens == 0) return;
     ids_ = seq_idx.At<const int32_t>(row.batch_idx * seq_idx.strides[0]);
     id_stride_ = seq_idx.strides[1];
@@ -135,7 +153,7 @@ class RunCursor {
   int64_t id_stride_ = 0;
   int64_t next_token_;
   int64_t end_token_;
-  int32_t last_id_ = -1;  // of the sequence last seen; negative: none yet
+  int32_t last_id_;  // of the sequence last seen; negative: none yet
 };
 
 }  // namespace tilescan

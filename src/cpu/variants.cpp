@@ -7,8 +7,12 @@
 
 #include "core/check_indices.h"
 #include "core/float64.h"
+#include "cpu/causal_conv1d.h"
+#include "cpu/kernels/conv_window.h"
+#include "cpu/kernels/norm_group.h"
 #include "cpu/kernels/scan_chunk.h"
 #include "cpu/kernels/state_step.h"
+#include "cpu/rms_norm_gated.h"
 #include "cpu/scan_forward.h"
 #include "cpu/state_update.h"
 #include "cpu/thread_pool.h"
@@ -62,26 +66,66 @@ struct ScanRowOf {
   }
 };
 
-template <size_t kIdx>
-struct StepRowOf {
-  static const StateStepSteps& Steps() { return AllStateStepSteps()[kIdx]; }
+// What the rows of operations without chunks have in common. AllSteps gives the tables of all
+// instruction sets.
+template <auto AllSteps, size_t kIdx>
+struct RowWithoutChunks {
+  static const auto& Steps() { return AllSteps()[kIdx]; }
 
-  static std::string ReasonAgainst(const StateUpdateProblem& problem, const DeviceFacts& facts) {
+  template <typename Problem>
+  static std::string ReasonAgainst(const Problem& problem, const DeviceFacts& facts) {
     const std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
     return reason.empty() ? ReasonAgainstFloat64(problem.operands.x) : reason;
   }
-  static double Cost(const StateUpdateProblem&, const DeviceFacts&) {
-    return 1.0 / static_cast<double>(Steps().shape(1, 1, 1, 1).padded_dstate);
+  // Time falls with the width of vectors.
+  template <typename Problem>
+  static double Cost(const Problem&, const DeviceFacts&) {
+    return 1.0 / static_cast<double>(Steps().num_lanes);
   }
-  static int64_t ChooseChunkSize(const StateUpdateProblem&, const DeviceFacts&, int64_t) {
+  template <typename Problem>
+  static int64_t ChooseChunkSize(const Problem&, const DeviceFacts&, int64_t) {
     return 0;
   }
+};
+
+template <size_t kIdx>
+struct StepRowOf : RowWithoutChunks<&AllStateStepSteps, kIdx> {
   static size_t WorkspaceBytes(const StateUpdateProblem& problem, const Schedule& schedule) {
-    return StateUpdateWorkspaceBytes(problem, Steps(), schedule);
+    return StateUpdateWorkspaceBytes(problem, StepRowOf::Steps(), schedule);
   }
   static Status Run(const StateUpdateProblem& problem, const Launch& launch) {
     TILESCAN_RETURN_IF_ERROR(CheckIndices(problem));
-    StateUpdate(problem, Steps(), launch);
+    StateUpdate(problem, StepRowOf::Steps(), launch);
+    return Status();
+  }
+};
+
+template <size_t kIdx>
+struct ConvRowOf : RowWithoutChunks<&AllConvWindowSteps, kIdx> {
+  template <typename Problem>
+  static size_t WorkspaceBytes(const Problem&, const Schedule& schedule) {
+    return CausalConv1dWorkspaceBytes(schedule);
+  }
+  static Status Run(const CausalConv1dForwardProblem& problem, const Launch& launch) {
+    TILESCAN_RETURN_IF_ERROR(CheckIndices(problem));
+    CausalConv1dForward(problem, ConvRowOf::Steps(), launch);
+    return Status();
+  }
+  static Status Run(const CausalConv1dUpdateProblem& problem, const Launch& launch) {
+    TILESCAN_RETURN_IF_ERROR(CheckIndices(problem));
+    CausalConv1dUpdate(problem, ConvRowOf::Steps(), launch);
+    return Status();
+  }
+};
+
+template <size_t kIdx>
+struct NormRowOf : RowWithoutChunks<&AllNormGroupSteps, kIdx> {
+  static size_t WorkspaceBytes(const RmsNormGatedForwardProblem& problem,
+                               const Schedule& schedule) {
+    return RmsNormGatedWorkspaceBytes(problem, schedule);
+  }
+  static Status Run(const RmsNormGatedForwardProblem& problem, const Launch& launch) {
+    RmsNormGatedForward(problem, NormRowOf::Steps(), launch);
     return Status();
   }
 };
@@ -105,35 +149,50 @@ Variant<Problem> MakeVariant(const char* name) {
 
 constexpr size_t kMostInstructionSets = 4;
 
-template <size_t... kIdx>
-std::vector<ScanForwardVariant> MakeScanVariants(std::index_sequence<kIdx...>) {
-  std::vector<ScanForwardVariant> rows;
-  const size_t count = AllScanChunkSteps().size();
-  ((kIdx < count ? rows.push_back(MakeVariant<ScanForwardProblem, ScanRowOf<kIdx>>("chunked_fma"))
-                 : void()),
-   ...);
+// The row of a kernel, once for each of `count` instruction sets.
+template <typename Problem, template <size_t> typename RowOf, size_t... kIdx>
+std::vector<Variant<Problem>> MakeVariants(const char* name, size_t count,
+                                           std::index_sequence<kIdx...>) {
+  std::vector<Variant<Problem>> rows;
+  ((kIdx < count ? rows.push_back(MakeVariant<Problem, RowOf<kIdx>>(name)) : void()), ...);
   return rows;
 }
 
-template <size_t... kIdx>
-std::vector<StateUpdateVariant> MakeStepVariants(std::index_sequence<kIdx...>) {
-  std::vector<StateUpdateVariant> rows;
-  const size_t count = AllStateStepSteps().size();
-  ((kIdx < count ? rows.push_back(MakeVariant<StateUpdateProblem, StepRowOf<kIdx>>("step_fma"))
-                 : void()),
-   ...);
-  return rows;
+template <typename Problem, template <size_t> typename RowOf>
+std::vector<Variant<Problem>> MakeVariants(const char* name, size_t count) {
+  return MakeVariants<Problem, RowOf>(name, count,
+                                      std::make_index_sequence<kMostInstructionSets>());
 }
 
 }  // namespace
 
 std::span<const ScanForwardVariant> ScanForwardVariants() {
-  static const auto rows = MakeScanVariants(std::make_index_sequence<kMostInstructionSets>());
+  static const auto rows =
+      MakeVariants<ScanForwardProblem, ScanRowOf>("chunked_fma", AllScanChunkSteps().size());
   return rows;
 }
 
 std::span<const StateUpdateVariant> StateUpdateVariants() {
-  static const auto rows = MakeStepVariants(std::make_index_sequence<kMostInstructionSets>());
+  static const auto rows =
+      MakeVariants<StateUpdateProblem, StepRowOf>("step_fma", AllStateStepSteps().size());
+  return rows;
+}
+
+std::span<const CausalConv1dForwardVariant> CausalConv1dForwardVariants() {
+  static const auto rows =
+      MakeVariants<CausalConv1dForwardProblem, ConvRowOf>("direct", AllConvWindowSteps().size());
+  return rows;
+}
+
+std::span<const CausalConv1dUpdateVariant> CausalConv1dUpdateVariants() {
+  static const auto rows =
+      MakeVariants<CausalConv1dUpdateProblem, ConvRowOf>("direct", AllConvWindowSteps().size());
+  return rows;
+}
+
+std::span<const RmsNormGatedForwardVariant> RmsNormGatedForwardVariants() {
+  static const auto rows =
+      MakeVariants<RmsNormGatedForwardProblem, NormRowOf>("direct", AllNormGroupSteps().size());
   return rows;
 }
 

@@ -4,6 +4,9 @@
 namespace tilescan::cuda {
 
 std::span<const StateUpdateVariant> StateUpdateVariants() { return {}; }
+std::span<const CausalConv1dForwardVariant> CausalConv1dForwardVariants() { return {}; }
+std::span<const CausalConv1dUpdateVariant> CausalConv1dUpdateVariants() { return {}; }
+std::span<const RmsNormGatedForwardVariant> RmsNormGatedForwardVariants() { return {}; }
 
 const CudaFacts& Facts() {
   static const CudaFacts facts = [] {

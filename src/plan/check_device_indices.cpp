@@ -47,24 +47,39 @@ class HostCopy {
   std::vector<std::byte> memory_;
 };
 
+// Checks a problem with the index operands given on the host.
+template <typename Problem, typename... Views>
+Status CheckOnHost(Problem problem, const Source& source, Views... views) {
+  HostCopy copies[sizeof...(views)];
+  Status status;
+  size_t next = 0;
+  static_cast<void>(
+      ((status = copies[next++].Read(source, &(problem.operands.*views))).ok() && ...));
+  return status.ok() ? CheckIndices(problem) : status;
+}
+
 }  // namespace
 
 Status CheckDeviceIndices(const ScanForwardProblem& problem, ReadDevice& read, void* stream) {
-  ScanForwardProblem on_host = problem;
-  const Source source = {read, stream, "scan_forward: "};
-  HostCopy cu_seqlens;
-  TILESCAN_RETURN_IF_ERROR(cu_seqlens.Read(source, &on_host.operands.cu_seqlens));
-  return CheckIndices(on_host);
+  return CheckOnHost(problem, {read, stream, "scan_forward: "}, &ScanForwardOperands::cu_seqlens);
 }
 
 Status CheckDeviceIndices(const StateUpdateProblem& problem, ReadDevice& read, void* stream) {
-  StateUpdateProblem on_host = problem;
-  const Source source = {read, stream, "state_update: "};
-  HostCopy slots;
-  HostCopy num_accepted;
-  TILESCAN_RETURN_IF_ERROR(slots.Read(source, &on_host.operands.state_batch_indices));
-  TILESCAN_RETURN_IF_ERROR(num_accepted.Read(source, &on_host.operands.num_accepted));
-  return CheckIndices(on_host);
+  return CheckOnHost(problem, {read, stream, "state_update: "},
+                     &StateUpdateOperands::state_batch_indices, &StateUpdateOperands::num_accepted);
+}
+
+Status CheckDeviceIndices(const CausalConv1dForwardProblem& problem, ReadDevice& read,
+                          void* stream) {
+  return CheckOnHost(problem, {read, stream, "causal_conv1d_forward: "},
+                     &CausalConv1dForwardOperands::cu_seqlens);
+}
+
+Status CheckDeviceIndices(const CausalConv1dUpdateProblem& problem, ReadDevice& read,
+                          void* stream) {
+  return CheckOnHost(problem, {read, stream, "causal_conv1d_update: "},
+                     &CausalConv1dUpdateOperands::conv_state_indices,
+                     &CausalConv1dUpdateOperands::cache_seqlens);
 }
 
 }  // namespace tilescan::plan

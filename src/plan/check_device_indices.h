@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "core/causal_conv1d.h"
+#include "core/rms_norm_gated.h"
 #include "core/scan_forward.h"
 #include "core/state_update.h"
 #include "core/status.h"
@@ -17,6 +19,13 @@ using ReadDevice = Status(void* to, const void* from, size_t num_bytes, void* st
 // does, with the same message.
 Status CheckDeviceIndices(const ScanForwardProblem& problem, ReadDevice& read, void* stream);
 Status CheckDeviceIndices(const StateUpdateProblem& problem, ReadDevice& read, void* stream);
+Status CheckDeviceIndices(const CausalConv1dForwardProblem& problem, ReadDevice& read,
+                          void* stream);
+Status CheckDeviceIndices(const CausalConv1dUpdateProblem& problem, ReadDevice& read, void* stream);
+// It has none.
+inline Status CheckDeviceIndices(const RmsNormGatedForwardProblem&, ReadDevice&, void*) {
+  return Status();
+}
 
 }  // namespace tilescan::plan
 

@@ -101,6 +101,37 @@ void CheckDistinctElements(const NamedView& output, Violations* violations) {
                        ", expected strides that give each element of an output its own place"));
 }
 
+void CheckSequences(const NamedView& seq_idx, const NamedView& cu_seqlens, Size* batch,
+                    Size* seqlen, SequenceSizes* sizes, Violations* violations) {
+  CheckShape(seq_idx, {{batch, seqlen}}, violations);
+  CheckDType(seq_idx, {DType::kInt32}, "", violations);
+  CheckShape(cu_seqlens, {{&sizes->cu_seqlens_length}}, violations);
+  CheckDType(cu_seqlens, {DType::kInt32, DType::kInt64}, "", violations);
+  if (!cu_seqlens.view->present()) return;
+  if (seq_idx.view->present()) {
+    violations->Add("seq_idx and cu_seqlens are both given, expected at most one of them");
+  }
+  if (batch->is_known() && batch->value != 1) {
+    violations->Add(Text(batch->source.name, " has batch ", batch->value,
+                         ", expected 1 because cu_seqlens is given"));
+  }
+  if (sizes->cu_seqlens_length.value > 0) {
+    sizes->num_seqs.value = sizes->cu_seqlens_length.value - 1;
+    sizes->num_seqs.source = cu_seqlens;
+  }
+}
+
+void InsertTokenDimension(TensorView* view) {
+  if (!IsReadable(*view) || view->ndim >= TILESCAN_MAX_NDIM) return;
+  for (int dim = view->ndim; dim > 1; --dim) {
+    view->shape[dim] = view->shape[dim - 1];
+    view->strides[dim] = view->strides[dim - 1];
+  }
+  view->shape[1] = 1;
+  view->strides[1] = 0;
+  ++view->ndim;
+}
+
 void CheckGroups(const Size& nheads, const Size& ngroups, Violations* violations) {
   if (nheads.value < 1 || ngroups.value < 1 || nheads.value % ngroups.value == 0) return;
   violations->Add(Text(ngroups.source.name, " has ngroups ", ngroups.value,
@@ -124,10 +155,13 @@ void CheckStateCount(const std::vector<const Size*>& sizes, Violations* violatio
       Text("the states of ", ListText(factors, "and"), " have more than 2^46 elements"));
 }
 
+void CheckFlag(const char* name, int32_t value, Violations* violations) {
+  if (value == 0 || value == 1) return;
+  violations->Add(Text(name, " is ", value, ", expected 0 or 1"));
+}
+
 void CheckStepOptions(int32_t dt_softplus, const float dt_limit[2], Violations* violations) {
-  if (dt_softplus != 0 && dt_softplus != 1) {
-    violations->Add(Text("dt_softplus is ", dt_softplus, ", expected 0 or 1"));
-  }
+  CheckFlag("dt_softplus", dt_softplus, violations);
   const bool is_ordered = dt_limit[0] <= dt_limit[1];  // false for NaN
   if (!is_ordered) {
     violations->Add(Text("dt_limit is (", dt_limit[0], ", ", dt_limit[1],

@@ -46,11 +46,28 @@ void CheckDType(const NamedView& operand, const std::vector<DType>& allowed,
 // An output's elements must be distinct.
 void CheckDistinctElements(const NamedView& output, Violations* violations);
 
+// Sizes of packed sequences.
+struct SequenceSizes {
+  Size num_seqs{"num_seqs"};  // of cu_seqlens
+  Size cu_seqlens_length{"num_seqs + 1", 1};
+};
+
+// seq_idx (batch, seqlen) and cu_seqlens (num_seqs + 1), at most one of them, and batch 1 beside
+// cu_seqlens. Sets the sizes.
+void CheckSequences(const NamedView& seq_idx, const NamedView& cu_seqlens, Size* batch,
+                    Size* seqlen, SequenceSizes* sizes, Violations* violations);
+
+// Inserts a token dimension of size 1 after batch.
+void InsertTokenDimension(TensorView* view);
+
 // nheads % ngroups == 0.
 void CheckGroups(const Size& nheads, const Size& ngroups, Violations* violations);
 
 // The states of all sequences (or slots) must be countable, whether or not an operand holds them.
 void CheckStateCount(const std::vector<const Size*>& sizes, Violations* violations);
+
+// An option that is 0 or 1.
+void CheckFlag(const char* name, int32_t value, Violations* violations);
 
 // dt_softplus is 0 or 1; the limits are numbers in order.
 void CheckStepOptions(int32_t dt_softplus, const float dt_limit[2], Violations* violations);

@@ -29,6 +29,30 @@ void WriteSizes(const StateUpdateSizes& sizes, JsonWriter* json) {
   json->Member("dstate", sizes.dstate);
 }
 
+void WriteSizes(const CausalConv1dForwardSizes& sizes, JsonWriter* json) {
+  json->Member("batch", sizes.batch);
+  json->Member("seqlen", sizes.seqlen);
+  json->Member("dim", sizes.dim);
+  json->Member("width", sizes.width);
+  json->Member("num_seqs", sizes.num_seqs);
+}
+
+void WriteSizes(const CausalConv1dUpdateSizes& sizes, JsonWriter* json) {
+  json->Member("batch", sizes.batch);
+  json->Member("num_tokens", sizes.num_tokens);
+  json->Member("num_slots", sizes.num_slots);
+  json->Member("dim", sizes.dim);
+  json->Member("width", sizes.width);
+  json->Member("state_len", sizes.state_len);
+}
+
+void WriteSizes(const RmsNormGatedForwardSizes& sizes, JsonWriter* json) {
+  json->Member("batch", sizes.batch);
+  json->Member("seqlen", sizes.seqlen);
+  json->Member("dim", sizes.dim);
+  json->Member("group_size", sizes.group_size);
+}
+
 void WriteRejected(const std::vector<Rejected>& rejected, JsonWriter* json) {
   json->Key("rejected");
   json->BeginArray();
@@ -150,11 +174,12 @@ std::string DescribePlan(const Plan& plan) {
   return plan.Visit([](const auto& planned) { return Describe(planned); });
 }
 
-std::string DescribeLibrary(const DeviceFacts& facts, const RowLists<ScanForwardProblem>& scan_rows,
-                            const RowLists<StateUpdateProblem>& update_rows) {
+std::string DescribeLibrary(const DeviceFacts& facts, const AllRowLists& row_lists) {
+  const auto for_each_operation = [&row_lists](const auto& visit) {
+    std::apply([&visit](const auto&... lists) { (visit(lists), ...); }, row_lists);
+  };
   std::vector<std::string> backends;
-  AddBackends(scan_rows, &backends);
-  AddBackends(update_rows, &backends);
+  for_each_operation([&backends](const auto& lists) { AddBackends(lists, &backends); });
   JsonWriter json;
   json.BeginObject();
   json.Member("version", TILESCAN_VERSION_STRING);
@@ -168,8 +193,7 @@ std::string DescribeLibrary(const DeviceFacts& facts, const RowLists<ScanForward
     json.Member("name", backend);
     json.Key("kernels");
     json.BeginArray();
-    WriteKernels(backend, scan_rows, &json);
-    WriteKernels(backend, update_rows, &json);
+    for_each_operation([&](const auto& lists) { WriteKernels(backend, lists, &json); });
     json.EndArray();
     json.EndObject();
   }

@@ -13,8 +13,7 @@ namespace tilescan::plan {
 
 std::string DescribePlan(const Plan& plan);
 
-std::string DescribeLibrary(const DeviceFacts& facts, const RowLists<ScanForwardProblem>& scan_rows,
-                            const RowLists<StateUpdateProblem>& update_rows);
+std::string DescribeLibrary(const DeviceFacts& facts, const AllRowLists& row_lists);
 
 }  // namespace tilescan::plan
 

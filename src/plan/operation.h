@@ -3,6 +3,8 @@
 #ifndef TILESCAN_PLAN_OPERATION_H_
 #define TILESCAN_PLAN_OPERATION_H_
 
+#include "core/causal_conv1d.h"
+#include "core/rms_norm_gated.h"
 #include "core/scan_forward.h"
 #include "core/state_update.h"
 #include "core/tensor_view.h"
@@ -25,13 +27,14 @@ constexpr bool kRequired = true;
 constexpr bool kOptional = false;
 constexpr bool kOutput = true;
 
-// kName, Args, Operands and kFields of the operation that a problem belongs to.
+// kName, kHasChunks, Args, Operands and kFields of the operation that a problem belongs to.
 template <typename Problem>
 struct Operation;
 
 template <>
 struct Operation<ScanForwardProblem> {
   static constexpr const char* kName = "scan_forward";
+  static constexpr bool kHasChunks = true;  // of tokens, whose size options may choose
   using Args = tilescan_scan_forward_args;
   using Operands = ScanForwardOperands;
   static constexpr OperandField<Args, Operands> kFields[] = {
@@ -56,6 +59,7 @@ struct Operation<ScanForwardProblem> {
 template <>
 struct Operation<StateUpdateProblem> {
   static constexpr const char* kName = "state_update";
+  static constexpr bool kHasChunks = false;
   using Args = tilescan_state_update_args;
   using Operands = StateUpdateOperands;
   static constexpr OperandField<Args, Operands> kFields[] = {
@@ -72,6 +76,57 @@ struct Operation<StateUpdateProblem> {
       {"fresh", &Args::fresh, &Operands::fresh},
       {"num_accepted", &Args::num_accepted, &Operands::num_accepted},
       {"out", &Args::out, &Operands::out, kRequired, kOutput},
+  };
+};
+
+template <>
+struct Operation<CausalConv1dForwardProblem> {
+  static constexpr const char* kName = "causal_conv1d_forward";
+  static constexpr bool kHasChunks = false;
+  using Args = tilescan_causal_conv1d_forward_args;
+  using Operands = CausalConv1dForwardOperands;
+  static constexpr OperandField<Args, Operands> kFields[] = {
+      {"x", &Args::x, &Operands::x, kRequired},
+      {"weight", &Args::weight, &Operands::weight, kRequired},
+      {"bias", &Args::bias, &Operands::bias},
+      {"initial_states", &Args::initial_states, &Operands::initial_states},
+      {"seq_idx", &Args::seq_idx, &Operands::seq_idx},
+      {"cu_seqlens", &Args::cu_seqlens, &Operands::cu_seqlens},
+      {"out", &Args::out, &Operands::out, kRequired, kOutput},
+      {"final_states", &Args::final_states, &Operands::final_states, kOptional, kOutput,
+       &Operands::initial_states},
+  };
+};
+
+template <>
+struct Operation<CausalConv1dUpdateProblem> {
+  static constexpr const char* kName = "causal_conv1d_update";
+  static constexpr bool kHasChunks = false;
+  using Args = tilescan_causal_conv1d_update_args;
+  using Operands = CausalConv1dUpdateOperands;
+  static constexpr OperandField<Args, Operands> kFields[] = {
+      {"conv_state", &Args::conv_state, &Operands::conv_state, kRequired, kOutput},
+      {"x", &Args::x, &Operands::x, kRequired},
+      {"weight", &Args::weight, &Operands::weight, kRequired},
+      {"bias", &Args::bias, &Operands::bias},
+      {"conv_state_indices", &Args::conv_state_indices, &Operands::conv_state_indices},
+      {"cache_seqlens", &Args::cache_seqlens, &Operands::cache_seqlens},
+      {"out", &Args::out, &Operands::out, kRequired, kOutput},
+  };
+};
+
+template <>
+struct Operation<RmsNormGatedForwardProblem> {
+  static constexpr const char* kName = "rms_norm_gated_forward";
+  static constexpr bool kHasChunks = false;
+  using Args = tilescan_rms_norm_gated_forward_args;
+  using Operands = RmsNormGatedForwardOperands;
+  static constexpr OperandField<Args, Operands> kFields[] = {
+      {"x", &Args::x, &Operands::x, kRequired},
+      {"weight", &Args::weight, &Operands::weight, kRequired},
+      {"bias", &Args::bias, &Operands::bias},
+      {"z", &Args::z, &Operands::z},
+      {"out", &Args::out, &Operands::out, kRequired, kOutput, &Operands::x},
   };
 };
 

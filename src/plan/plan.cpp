@@ -1,7 +1,5 @@
 #include "plan/plan.h"
 
-#include <type_traits>
-
 #include "plan/read_args.h"
 #include "plan/text.h"
 #include "plan/validate.h"
@@ -18,9 +16,9 @@ Status MakePlan(const typename Operation<Problem>::Args& args, const tilescan_op
   const Validated<Problem> validated = Validate(full_args, &violations);
   const Options read_options = ReadOptions(options, &violations);
   CheckNames(read_options, facts, row_lists, &violations);
-  if (std::is_same_v<Problem, StateUpdateProblem> && read_options.chunk_size != 0) {
+  if (!Operation<Problem>::kHasChunks && read_options.chunk_size != 0) {
     violations.Add(Text("options.chunk_size is ", read_options.chunk_size,
-                        ", expected 0: state_update has no chunks"));
+                        ", expected 0: ", Operation<Problem>::kName, " has no chunks"));
   }
   TILESCAN_RETURN_IF_ERROR(violations.ToStatus());
 
@@ -42,6 +40,15 @@ template Status MakePlan(const tilescan_scan_forward_args&, const tilescan_optio
                          std::unique_ptr<const Plan>*);
 template Status MakePlan(const tilescan_state_update_args&, const tilescan_options*,
                          const DeviceFacts&, const RowLists<StateUpdateProblem>&,
+                         std::unique_ptr<const Plan>*);
+template Status MakePlan(const tilescan_causal_conv1d_forward_args&, const tilescan_options*,
+                         const DeviceFacts&, const RowLists<CausalConv1dForwardProblem>&,
+                         std::unique_ptr<const Plan>*);
+template Status MakePlan(const tilescan_causal_conv1d_update_args&, const tilescan_options*,
+                         const DeviceFacts&, const RowLists<CausalConv1dUpdateProblem>&,
+                         std::unique_ptr<const Plan>*);
+template Status MakePlan(const tilescan_rms_norm_gated_forward_args&, const tilescan_options*,
+                         const DeviceFacts&, const RowLists<RmsNormGatedForwardProblem>&,
                          std::unique_ptr<const Plan>*);
 
 }  // namespace tilescan::plan

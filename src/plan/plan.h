@@ -33,7 +33,7 @@ class Plan {
     return std::visit([](const auto& planned) { return planned.choice.workspace_bytes; }, planned_);
   }
 
-  // "scan_forward" or "state_update".
+  // "scan_forward", ...
   const char* operation_name() const {
     return std::visit([](const auto& planned) { return NameOf(planned); }, planned_);
   }
@@ -55,7 +55,10 @@ class Plan {
     return Operation<Problem>::kName;
   }
 
-  std::variant<Planned<ScanForwardProblem>, Planned<StateUpdateProblem>> planned_;
+  std::variant<Planned<ScanForwardProblem>, Planned<StateUpdateProblem>,
+               Planned<CausalConv1dForwardProblem>, Planned<CausalConv1dUpdateProblem>,
+               Planned<RmsNormGatedForwardProblem>>
+      planned_;
 };
 
 // Checks the args (read from a struct of any version, see plan/read_args.h) and the options (null:

@@ -213,9 +213,24 @@ template void CheckNames(const Options&, const DeviceFacts&, const RowLists<Scan
                          Violations*);
 template void CheckNames(const Options&, const DeviceFacts&, const RowLists<StateUpdateProblem>&,
                          Violations*);
+template void CheckNames(const Options&, const DeviceFacts&,
+                         const RowLists<CausalConv1dForwardProblem>&, Violations*);
+template void CheckNames(const Options&, const DeviceFacts&,
+                         const RowLists<CausalConv1dUpdateProblem>&, Violations*);
+template void CheckNames(const Options&, const DeviceFacts&,
+                         const RowLists<RmsNormGatedForwardProblem>&, Violations*);
 template Status Choose(const ScanForwardProblem&, const Options&, const DeviceFacts&,
                        const RowLists<ScanForwardProblem>&, Choice<ScanForwardProblem>*);
 template Status Choose(const StateUpdateProblem&, const Options&, const DeviceFacts&,
                        const RowLists<StateUpdateProblem>&, Choice<StateUpdateProblem>*);
+template Status Choose(const CausalConv1dForwardProblem&, const Options&, const DeviceFacts&,
+                       const RowLists<CausalConv1dForwardProblem>&,
+                       Choice<CausalConv1dForwardProblem>*);
+template Status Choose(const CausalConv1dUpdateProblem&, const Options&, const DeviceFacts&,
+                       const RowLists<CausalConv1dUpdateProblem>&,
+                       Choice<CausalConv1dUpdateProblem>*);
+template Status Choose(const RmsNormGatedForwardProblem&, const Options&, const DeviceFacts&,
+                       const RowLists<RmsNormGatedForwardProblem>&,
+                       Choice<RmsNormGatedForwardProblem>*);
 
 }  // namespace tilescan::plan

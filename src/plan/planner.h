@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/device_facts.h"
@@ -44,6 +45,13 @@ struct Choice {
 // The rows of every backend, a list each. They must outlive the choice.
 template <typename Problem>
 using RowLists = std::vector<std::span<const Variant<Problem>>>;
+
+// Those of every operation.
+using AllRowLists =
+    std::tuple<const RowLists<ScanForwardProblem>&, const RowLists<StateUpdateProblem>&,
+               const RowLists<CausalConv1dForwardProblem>&,
+               const RowLists<CausalConv1dUpdateProblem>&,
+               const RowLists<RmsNormGatedForwardProblem>&>;
 
 // Reads the caller's options (null: the defaults), and checks each by itself. A struct_size that
 // this library cannot read is a violation.

@@ -17,12 +17,16 @@ Status PrepareLists(const RowLists<Problem>& row_lists) {
 
 }  // namespace
 
-Status PrepareRows(const DeviceFacts& facts, const RowLists<ScanForwardProblem>& scan_rows,
-                   const RowLists<StateUpdateProblem>& update_rows) {
+Status PrepareRows(const DeviceFacts& facts, const AllRowLists& row_lists) {
   const std::string& reason = facts.cuda().reason_against;
   if (!reason.empty()) return Status::Unsupported("prepare: " + reason);
-  TILESCAN_RETURN_IF_ERROR(PrepareLists(scan_rows));
-  return PrepareLists(update_rows);
+  Status status;
+  std::apply(
+      [&status](const auto&... lists) {
+        static_cast<void>(((status = PrepareLists(lists)).ok() && ...));
+      },
+      row_lists);
+  return status;
 }
 
 }  // namespace tilescan::plan

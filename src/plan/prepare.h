@@ -10,8 +10,7 @@ namespace tilescan::plan {
 
 // Calls each row's prepare_all, on the calling thread's current GPU. Unsupported if it is none that
 // can be used.
-Status PrepareRows(const DeviceFacts& facts, const RowLists<ScanForwardProblem>& scan_rows,
-                   const RowLists<StateUpdateProblem>& update_rows);
+Status PrepareRows(const DeviceFacts& facts, const AllRowLists& row_lists);
 
 }  // namespace tilescan::plan
 

@@ -10,6 +10,9 @@ namespace tilescan::plan {
 
 tilescan_scan_forward_args DefaultScanForwardArgs();
 tilescan_state_update_args DefaultStateUpdateArgs();
+tilescan_causal_conv1d_forward_args DefaultCausalConv1dForwardArgs();
+tilescan_causal_conv1d_update_args DefaultCausalConv1dUpdateArgs();
+tilescan_rms_norm_gated_forward_args DefaultRmsNormGatedForwardArgs();
 
 // Fields the caller's struct lacks take their defaults. False if the struct cannot be read: a
 // violation says why. Allocates only for that.
@@ -17,6 +20,12 @@ bool ReadArgs(const tilescan_scan_forward_args& given, tilescan_scan_forward_arg
               Violations* violations);
 bool ReadArgs(const tilescan_state_update_args& given, tilescan_state_update_args* full,
               Violations* violations);
+bool ReadArgs(const tilescan_causal_conv1d_forward_args& given,
+              tilescan_causal_conv1d_forward_args* full, Violations* violations);
+bool ReadArgs(const tilescan_causal_conv1d_update_args& given,
+              tilescan_causal_conv1d_update_args* full, Violations* violations);
+bool ReadArgs(const tilescan_rms_norm_gated_forward_args& given,
+              tilescan_rms_norm_gated_forward_args* full, Violations* violations);
 
 }  // namespace tilescan::plan
 

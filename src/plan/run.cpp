@@ -68,6 +68,24 @@ void CheckScalars(const tilescan_state_update_args& args, const StateUpdateOpera
   CheckStepAsPlanned(args, planned, violations);
 }
 
+void CheckScalars(const tilescan_causal_conv1d_forward_args& args,
+                  const CausalConv1dForwardOperands& planned, Violations* violations) {
+  CheckAsPlanned("activation", args.activation, int32_t{planned.has_silu}, violations);
+}
+
+void CheckScalars(const tilescan_causal_conv1d_update_args& args,
+                  const CausalConv1dUpdateOperands& planned, Violations* violations) {
+  CheckAsPlanned("activation", args.activation, int32_t{planned.has_silu}, violations);
+}
+
+void CheckScalars(const tilescan_rms_norm_gated_forward_args& args,
+                  const RmsNormGatedForwardOperands& planned, Violations* violations) {
+  CheckAsPlanned("group_size", args.group_size, planned.group_size, violations);
+  CheckAsPlanned("eps", args.eps, planned.eps, violations);
+  CheckAsPlanned("norm_before_gate", args.norm_before_gate, int32_t{planned.norm_before_gate},
+                 violations);
+}
+
 // Each pair of an output and another operand. What interleaves in memory is the caller's to keep
 // apart: see CertainlyOverlap().
 template <typename Problem>
@@ -153,5 +171,14 @@ template Status RunPlan<ScanForwardProblem>(const Plan&, const tilescan_scan_for
                                             const Place&);
 template Status RunPlan<StateUpdateProblem>(const Plan&, const tilescan_state_update_args&,
                                             const Place&);
+template Status RunPlan<CausalConv1dForwardProblem>(const Plan&,
+                                                    const tilescan_causal_conv1d_forward_args&,
+                                                    const Place&);
+template Status RunPlan<CausalConv1dUpdateProblem>(const Plan&,
+                                                   const tilescan_causal_conv1d_update_args&,
+                                                   const Place&);
+template Status RunPlan<RmsNormGatedForwardProblem>(const Plan&,
+                                                    const tilescan_rms_norm_gated_forward_args&,
+                                                    const Place&);
 
 }  // namespace tilescan::plan

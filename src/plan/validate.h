@@ -19,6 +19,12 @@ Validated<ScanForwardProblem> Validate(const tilescan_scan_forward_args& args,
                                        Violations* violations);
 Validated<StateUpdateProblem> Validate(const tilescan_state_update_args& args,
                                        Violations* violations);
+Validated<CausalConv1dForwardProblem> Validate(const tilescan_causal_conv1d_forward_args& args,
+                                               Violations* violations);
+Validated<CausalConv1dUpdateProblem> Validate(const tilescan_causal_conv1d_update_args& args,
+                                              Violations* violations);
+Validated<RmsNormGatedForwardProblem> Validate(const tilescan_rms_norm_gated_forward_args& args,
+                                               Violations* violations);
 
 }  // namespace tilescan::plan
 

@@ -16,30 +16,9 @@ struct Sizes {
   Size headdim{"headdim", 1};
   Size ngroups{"ngroups", 1};
   Size dstate{"dstate", 1};
-  Size num_seqs{"num_seqs"};  // of cu_seqlens
-  Size cu_seqlens_length{"num_seqs + 1", 1};
+  SequenceSizes sequences;
   Size states_rows{"seqlen / states_every"};
 };
-
-void CheckSequences(const Operands& operands, Sizes* sizes, Violations* violations) {
-  CheckShape({"seq_idx", &operands.seq_idx}, {{&sizes->batch, &sizes->seqlen}}, violations);
-  CheckDType({"seq_idx", &operands.seq_idx}, {DType::kInt32}, "", violations);
-  const NamedView cu_seqlens = {"cu_seqlens", &operands.cu_seqlens};
-  CheckShape(cu_seqlens, {{&sizes->cu_seqlens_length}}, violations);
-  CheckDType(cu_seqlens, {DType::kInt32, DType::kInt64}, "", violations);
-  if (!operands.cu_seqlens.present()) return;
-  if (operands.seq_idx.present()) {
-    violations->Add("seq_idx and cu_seqlens are both given, expected at most one of them");
-  }
-  if (sizes->batch.is_known() && sizes->batch.value != 1) {
-    violations->Add(Text(sizes->batch.source.name, " has batch ", sizes->batch.value,
-                         ", expected 1 because cu_seqlens is given"));
-  }
-  if (sizes->cu_seqlens_length.value > 0) {
-    sizes->num_seqs.value = sizes->cu_seqlens_length.value - 1;
-    sizes->num_seqs.source = cu_seqlens;
-  }
-}
 
 void CheckStatesOut(const Operands& operands, Sizes* sizes, Violations* violations) {
   const int64_t states_every = operands.states_every;
@@ -56,10 +35,11 @@ void CheckStatesOut(const Operands& operands, Sizes* sizes, Violations* violatio
   if (states_every < 1) {
     violations->Add(
         Text("states_every is ", states_every, ", expected 1 or more because states_out is given"));
-  } else if (sizes->seqlen.is_known() && (!is_packed || sizes->num_seqs.is_known())) {
-    rows->value = sizes->seqlen.value / states_every + (is_packed ? sizes->num_seqs.value : 0);
+  } else if (sizes->seqlen.is_known() && (!is_packed || sizes->sequences.num_seqs.is_known())) {
+    rows->value =
+        sizes->seqlen.value / states_every + (is_packed ? sizes->sequences.num_seqs.value : 0);
     rows->reason = Text("seqlen is ", sizes->seqlen.value, " and states_every is ", states_every);
-    if (is_packed) rows->reason += Text(" and num_seqs is ", sizes->num_seqs.value);
+    if (is_packed) rows->reason += Text(" and num_seqs is ", sizes->sequences.num_seqs.value);
   }
   CheckShape({"states_out", &operands.states_out},
              {{&sizes->batch, rows, &sizes->nheads, &sizes->headdim, &sizes->dstate}}, violations);
@@ -78,8 +58,9 @@ void CheckShapes(const Operands& operands, Sizes* sizes, Violations* violations)
   CheckShape({"D", &operands.D}, {{nheads}, {nheads, &sizes->headdim}}, violations);
   CheckShape({"z", &operands.z}, {as_x}, violations);
   CheckShape({"dt_bias", &operands.dt_bias}, {{nheads}}, violations);
-  CheckSequences(operands, sizes, violations);
-  Size* const num_seqs = operands.cu_seqlens.present() ? &sizes->num_seqs : &sizes->batch;
+  CheckSequences({"seq_idx", &operands.seq_idx}, {"cu_seqlens", &operands.cu_seqlens},
+                 &sizes->batch, &sizes->seqlen, &sizes->sequences, violations);
+  Size* const num_seqs = operands.cu_seqlens.present() ? &sizes->sequences.num_seqs : &sizes->batch;
   const Shape as_states = {num_seqs, nheads, &sizes->headdim, &sizes->dstate};
   CheckShape({"initial_states", &operands.initial_states}, {as_states}, violations);
   CheckShape({"out", &operands.out}, {as_x}, violations);
@@ -123,7 +104,7 @@ ScanSizes KnownSizes(const Sizes& sizes, bool is_packed) {
           .headdim = sizes.headdim.value,
           .ngroups = sizes.ngroups.value,
           .dstate = sizes.dstate.value,
-          .num_seqs = is_packed ? sizes.num_seqs.value : sizes.batch.value};
+          .num_seqs = is_packed ? sizes.sequences.num_seqs.value : sizes.batch.value};
 }
 
 }  // namespace

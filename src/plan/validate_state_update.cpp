@@ -111,18 +111,6 @@ void DropExpanded(const char* name, int ndim, int num_added, TensorView* view,
   view->ndim = ndim;
 }
 
-// Inserts the token dimension of size 1 after batch.
-void InsertTokenDimension(TensorView* view) {
-  if (!IsReadable(*view) || view->ndim >= TILESCAN_MAX_NDIM) return;
-  for (int dim = view->ndim; dim > 1; --dim) {
-    view->shape[dim] = view->shape[dim - 1];
-    view->strides[dim] = view->strides[dim - 1];
-  }
-  view->shape[1] = 1;
-  view->strides[1] = 0;
-  ++view->ndim;
-}
-
 Operands NormalForm(const Operands& described, Violations* violations) {
   Operands operands = described;
   const bool has_tokens = HasTokenDimension(described);

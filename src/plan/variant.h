@@ -9,7 +9,9 @@
 #include <span>
 #include <string>
 
+#include "core/causal_conv1d.h"
 #include "core/device_facts.h"
+#include "core/rms_norm_gated.h"
 #include "core/scan_forward.h"
 #include "core/state_update.h"
 #include "core/status.h"
@@ -72,16 +74,25 @@ struct Variant {
 
 using ScanForwardVariant = Variant<ScanForwardProblem>;
 using StateUpdateVariant = Variant<StateUpdateProblem>;
+using CausalConv1dForwardVariant = Variant<CausalConv1dForwardProblem>;
+using CausalConv1dUpdateVariant = Variant<CausalConv1dUpdateProblem>;
+using RmsNormGatedForwardVariant = Variant<RmsNormGatedForwardProblem>;
 
 // Each backend's rows, defined by the backend.
 namespace reference {
 std::span<const ScanForwardVariant> ScanForwardVariants();
 std::span<const StateUpdateVariant> StateUpdateVariants();
+std::span<const CausalConv1dForwardVariant> CausalConv1dForwardVariants();
+std::span<const CausalConv1dUpdateVariant> CausalConv1dUpdateVariants();
+std::span<const RmsNormGatedForwardVariant> RmsNormGatedForwardVariants();
 }  // namespace reference
 
 namespace cpu {
 std::span<const ScanForwardVariant> ScanForwardVariants();
 std::span<const StateUpdateVariant> StateUpdateVariants();
+std::span<const CausalConv1dForwardVariant> CausalConv1dForwardVariants();
+std::span<const CausalConv1dUpdateVariant> CausalConv1dUpdateVariants();
+std::span<const RmsNormGatedForwardVariant> RmsNormGatedForwardVariants();
 // Probed once.
 const CpuFacts& Facts();
 }  // namespace cpu
@@ -89,6 +100,9 @@ const CpuFacts& Facts();
 // The backend "cuda", in three parts. No rows in a build without CUDA.
 namespace cuda {
 std::span<const StateUpdateVariant> StateUpdateVariants();
+std::span<const CausalConv1dForwardVariant> CausalConv1dForwardVariants();
+std::span<const CausalConv1dUpdateVariant> CausalConv1dUpdateVariants();
+std::span<const RmsNormGatedForwardVariant> RmsNormGatedForwardVariants();
 // Probed once for each GPU.
 const CudaFacts& Facts();
 // Calls body with a GPU as the calling thread's current one; -1: the one that is.

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "plan/variant.h"
+#include "reference/causal_conv1d.h"
 #include "reference/recurrence.h"
+#include "reference/rms_norm_gated.h"
 #include "reference/stages.h"
 #include "reference/state_update.h"
 
@@ -30,7 +32,10 @@ int64_t NoChunkSize(const Problem&, const DeviceFacts&, int64_t) {
 // Not measured: it only says that the recurrence, the definition itself, comes first.
 double FirstChoice(const ScanForwardProblem&, const DeviceFacts&) { return 1.0; }
 double SecondChoice(const ScanForwardProblem&, const DeviceFacts&) { return 2.0; }
-double OnlyChoice(const StateUpdateProblem&, const DeviceFacts&) { return 1.0; }
+template <typename Problem>
+double OnlyChoice(const Problem&, const DeviceFacts&) {
+  return 1.0;
+}
 
 // The upper bound keeps the workspace, which holds a chunk, within reason.
 int64_t ChunkSizeOfStages(const ScanForwardProblem&, const DeviceFacts&, int64_t requested) {
@@ -60,21 +65,48 @@ constexpr std::array kScanForwardVariants = {
                        .run = RunStages},
 };
 
+template <typename Problem>
+size_t NoWorkspace(const Problem&, const Schedule&) {
+  return 0;
+}
+
+// The only row of an operation.
+template <typename Problem>
+constexpr Variant<Problem> OnlyRow(const char* name,
+                                   size_t (*workspace_bytes)(const Problem&, const Schedule&),
+                                   Status (*run)(const Problem&, const Launch&)) {
+  return {.backend = kBackend,
+          .name = name,
+          .instruction_set = kNoInstructionSet,
+          .reason_against = NoReasonAgainst<Problem>,
+          .cost = OnlyChoice<Problem>,
+          .choose_chunk_size = NoChunkSize<Problem>,
+          .workspace_bytes = workspace_bytes,
+          .prepare = nullptr,
+          .run = run};
+}
+
 constexpr std::array kStateUpdateVariants = {
-    StateUpdateVariant{.backend = kBackend,
-                       .name = "recurrence",
-                       .instruction_set = kNoInstructionSet,
-                       .reason_against = NoReasonAgainst<StateUpdateProblem>,
-                       .cost = OnlyChoice,
-                       .choose_chunk_size = NoChunkSize<StateUpdateProblem>,
-                       .workspace_bytes = StateUpdateWorkspaceBytes,
-                       .prepare = nullptr,
-                       .run = RunStateUpdate},
-};
+    OnlyRow<StateUpdateProblem>("recurrence", StateUpdateWorkspaceBytes, RunStateUpdate)};
+constexpr std::array kCausalConv1dForwardVariants = {OnlyRow<CausalConv1dForwardProblem>(
+    "direct", NoWorkspace<CausalConv1dForwardProblem>, RunCausalConv1dForward)};
+constexpr std::array kCausalConv1dUpdateVariants = {OnlyRow<CausalConv1dUpdateProblem>(
+    "direct", NoWorkspace<CausalConv1dUpdateProblem>, RunCausalConv1dUpdate)};
+constexpr std::array kRmsNormGatedForwardVariants = {OnlyRow<RmsNormGatedForwardProblem>(
+    "direct", RmsNormGatedWorkspaceBytes, RunRmsNormGatedForward)};
 
 }  // namespace
 
 std::span<const ScanForwardVariant> ScanForwardVariants() { return kScanForwardVariants; }
 std::span<const StateUpdateVariant> StateUpdateVariants() { return kStateUpdateVariants; }
+std::span<const CausalConv1dForwardVariant> CausalConv1dForwardVariants() {
+  return kCausalConv1dForwardVariants;
+}
+std::span<const CausalConv1dUpdateVariant> CausalConv1dUpdateVariants() {
+  return kCausalConv1dUpdateVariants;
+}
+std::span<const RmsNormGatedForwardVariant> RmsNormGatedForwardVariants() {
+  return kRmsNormGatedForwardVariants;
+}
 
 }  // namespace tilescan::reference

@@ -22,6 +22,19 @@ inline tilescan_status RunOn(const Plan& plan, const tilescan_state_update_args&
   return tilescan_run_state_update(plan.get(), &args, workspace, workspace_bytes, stream);
 }
 
+inline tilescan_status RunOn(const Plan& plan, const tilescan_causal_conv1d_forward_args& args,
+                             std::byte* workspace, size_t workspace_bytes, void* stream) {
+  return tilescan_run_causal_conv1d_forward(plan.get(), &args, workspace, workspace_bytes, stream);
+}
+inline tilescan_status RunOn(const Plan& plan, const tilescan_causal_conv1d_update_args& args,
+                             std::byte* workspace, size_t workspace_bytes, void* stream) {
+  return tilescan_run_causal_conv1d_update(plan.get(), &args, workspace, workspace_bytes, stream);
+}
+inline tilescan_status RunOn(const Plan& plan, const tilescan_rms_norm_gated_forward_args& args,
+                             std::byte* workspace, size_t workspace_bytes, void* stream) {
+  return tilescan_run_rms_norm_gated_forward(plan.get(), &args, workspace, workspace_bytes, stream);
+}
+
 template <typename Operands>
 class DeviceCall {
  public:

@@ -1,6 +1,7 @@
 // The C++ interface over the C one. Includes internals too: their names must not clash with it.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -116,6 +117,41 @@ TEST(Plan, RunsWithOptions) {
   std::vector<std::byte> workspace(plan.workspace_bytes());
   plan.Run(update.args, workspace);
   EXPECT_EQ(update.out, (std::vector<float>{3, 6}));
+}
+
+TEST(Plan, RunsTheOperationsAroundTheScan) {
+  std::vector<float> x = {1, 2, 3};
+  const std::vector<float> weight = {10, 1};
+  std::vector<float> out(3);
+  CausalConv1dForwardArgs conv;
+  conv.x = MakeTensor(x.data(), {1, 3, 1});
+  conv.weight = MakeTensor(weight.data(), {1, 2});
+  conv.out = MakeTensor(out.data(), {1, 3, 1});
+  RunOnce(conv);
+  EXPECT_EQ(out, (std::vector<float>{1, 12, 23}));
+
+  std::vector<float> conv_state = {4, 5};
+  CausalConv1dUpdateArgs update;
+  update.conv_state = MakeTensor(conv_state.data(), {1, 1, 2});
+  update.x = MakeTensor(x.data(), {1, 1});
+  update.weight = conv.weight;
+  update.out = MakeTensor(out.data(), {1, 1});
+  RunOnce(update);
+  EXPECT_EQ(out[0], 51);
+  EXPECT_EQ(conv_state, (std::vector<float>{5, 1}));
+
+  // The root of the mean square of 3 and -4, with eps -> 0, is 5 / sqrt(2).
+  std::vector<float> y = {3, -4};
+  const std::vector<float> ones = {1, 1};
+  RmsNormGatedForwardArgs norm;
+  norm.x = norm.out = MakeTensor(y.data(), {1, 2});
+  norm.weight = MakeTensor(ones.data(), {2});
+  norm.eps = 0;
+  const Plan plan(norm);
+  std::vector<std::byte> workspace(plan.workspace_bytes());
+  plan.Run(norm, workspace);
+  EXPECT_NEAR(y[0], 0.6 * std::sqrt(2.0), 1e-6);  // a few roundings of fp32
+  EXPECT_NEAR(y[1], -0.8 * std::sqrt(2.0), 1e-6);
 }
 
 TEST(Plan, ThrowsTheMessage) {

@@ -100,9 +100,29 @@ TEST(DescribePlan, NamesTheSizesOfAStateUpdate) {
                                       {"dstate", 5}}));
 }
 
+template <typename Problem, typename Args>
+json SizesOf(const Args& args) {
+  Planned<Problem> planned;
+  planned.problem = ProblemOf(args);
+  planned.choice.variant = &ExampleRows<Problem>()[0][0];
+  return json::parse(DescribePlan(Plan(planned)))["sizes"];
+}
+
+TEST(DescribePlan, SaysTheSizesOfOperationsAroundTheScan) {
+  EXPECT_EQ(SizesOf<CausalConv1dForwardProblem>(ExampleConv()),
+            (json{{"batch", 2}, {"seqlen", 12}, {"dim", 6}, {"width", 4}, {"num_seqs", 2}}));
+  EXPECT_EQ(SizesOf<CausalConv1dUpdateProblem>(ExampleConvUpdate()), (json{{"batch", 2},
+                                                                           {"num_tokens", 3},
+                                                                           {"num_slots", 7},
+                                                                           {"dim", 6},
+                                                                           {"width", 4},
+                                                                           {"state_len", 5}}));
+  EXPECT_EQ(SizesOf<RmsNormGatedForwardProblem>(ExampleNorm()),
+            (json{{"batch", 2}, {"seqlen", 12}, {"dim", 6}, {"group_size", 3}}));
+}
+
 TEST(DescribeLibrary, NamesBuildMachineAndKernels) {
-  const json described = json::parse(DescribeLibrary(
-      ExampleFacts(), ExampleRows<ScanForwardProblem>(), ExampleRows<StateUpdateProblem>()));
+  const json described = json::parse(DescribeLibrary(ExampleFacts(), ExampleRowsOfAll()));
   EXPECT_EQ(described["version"], TILESCAN_VERSION_STRING);
   for (const char* key : {"commit", "compiler", "type"}) {
     EXPECT_FALSE(described["build"][key].get<std::string>().empty()) << key;
@@ -118,17 +138,16 @@ TEST(DescribeLibrary, NamesBuildMachineAndKernels) {
                                                  {{"name", "avx512"}, {"available", false}}}));
   ASSERT_EQ(described["backends"].size(), 2u);
   EXPECT_EQ(described["backends"][0]["name"], "cpu");
-  EXPECT_EQ(described["backends"][0]["kernels"].size(), 6u);
-  EXPECT_EQ(described["backends"][1], (json{{"name", "reference"},
-                                            {"kernels",
-                                             {{{"operation", "scan_forward"},
-                                               {"kernel", "recurrence"},
-                                               {"instruction_set", ""},
-                                               {"is_general", true}},
-                                              {{"operation", "state_update"},
-                                               {"kernel", "recurrence"},
-                                               {"instruction_set", ""},
-                                               {"is_general", true}}}}}));
+  EXPECT_EQ(described["backends"][0]["kernels"].size(), 15u);
+  json kernels = json::array();
+  for (const char* operation : {"scan_forward", "state_update", "causal_conv1d_forward",
+                                "causal_conv1d_update", "rms_norm_gated_forward"}) {
+    kernels.push_back({{"operation", operation},
+                       {"kernel", "recurrence"},
+                       {"instruction_set", ""},
+                       {"is_general", true}});
+  }
+  EXPECT_EQ(described["backends"][1], (json{{"name", "reference"}, {"kernels", kernels}}));
   EXPECT_EQ(described["cuda"], (json{{"available", false}, {"reason", "an example has no GPU"}}));
 }
 
@@ -145,8 +164,7 @@ TEST(DescribeLibrary, NamesTheGpu) {
                                   .runtime_version = 13050};
     return gpu;
   };
-  const json described = json::parse(
-      DescribeLibrary(facts, ExampleRows<ScanForwardProblem>(), ExampleRows<StateUpdateProblem>()));
+  const json described = json::parse(DescribeLibrary(facts, ExampleRowsOfAll()));
   EXPECT_EQ(described["cuda"], (json{{"available", true},
                                      {"name", "Example GPU"},
                                      {"compute_capability", 90},

@@ -76,6 +76,44 @@ inline tilescan_state_update_args ExampleStateUpdateTokens() {
   return args;
 }
 
+// batch 2, seqlen 12, dim 6, width 4, with every operand but cu_seqlens.
+inline tilescan_causal_conv1d_forward_args ExampleConv(tilescan_dtype dtype = tilescan_float32()) {
+  tilescan_causal_conv1d_forward_args args = DefaultCausalConv1dForwardArgs();
+  args.x = Described(dtype, {2, 12, 6});
+  args.weight = Described(dtype, {6, 4});
+  args.bias = Described(dtype, {6});
+  args.initial_states = Described(dtype, {2, 6, 3});
+  args.seq_idx = Described(tilescan_int32(), {2, 12});
+  args.out = args.x;
+  args.final_states = args.initial_states;
+  return args;
+}
+
+// batch 2, 3 tokens, dim 6, width 4, state_len 5, 7 slots, with every operand.
+inline tilescan_causal_conv1d_update_args ExampleConvUpdate() {
+  tilescan_causal_conv1d_update_args args = DefaultCausalConv1dUpdateArgs();
+  args.conv_state = Described(tilescan_bfloat16(), {7, 6, 5});
+  args.x = Described(tilescan_bfloat16(), {2, 3, 6});
+  args.weight = Described(tilescan_float32(), {6, 4});
+  args.bias = Described(tilescan_float32(), {6});
+  args.conv_state_indices = Described(tilescan_int64(), {2});
+  args.cache_seqlens = Described(tilescan_int32(), {2});
+  args.out = args.x;
+  return args;
+}
+
+// batch 2, seqlen 12, dim 6 in groups of 3, with every operand.
+inline tilescan_rms_norm_gated_forward_args ExampleNorm() {
+  tilescan_rms_norm_gated_forward_args args = DefaultRmsNormGatedForwardArgs();
+  args.x = Described(tilescan_bfloat16(), {2, 12, 6});
+  args.weight = Described(tilescan_float32(), {6});
+  args.bias = Described(tilescan_float32(), {6});
+  args.z = args.x;
+  args.out = args.x;
+  args.group_size = 3;
+  return args;
+}
+
 // What validation says; "" when all is right.
 template <typename Args>
 std::string MessageFor(const char* operation, const Args& args) {
@@ -88,6 +126,15 @@ inline std::string MessageFor(const tilescan_scan_forward_args& args) {
 }
 inline std::string MessageFor(const tilescan_state_update_args& args) {
   return MessageFor("state_update", args);
+}
+inline std::string MessageFor(const tilescan_causal_conv1d_forward_args& args) {
+  return MessageFor("causal_conv1d_forward", args);
+}
+inline std::string MessageFor(const tilescan_causal_conv1d_update_args& args) {
+  return MessageFor("causal_conv1d_update", args);
+}
+inline std::string MessageFor(const tilescan_rms_norm_gated_forward_args& args) {
+  return MessageFor("rms_norm_gated_forward", args);
 }
 
 }  // namespace tilescan::plan

@@ -87,6 +87,13 @@ const RowLists<Problem>& ExampleRows() {
   return row_lists;
 }
 
+// Those of every operation.
+inline AllRowLists ExampleRowsOfAll() {
+  return {ExampleRows<ScanForwardProblem>(), ExampleRows<StateUpdateProblem>(),
+          ExampleRows<CausalConv1dForwardProblem>(), ExampleRows<CausalConv1dUpdateProblem>(),
+          ExampleRows<RmsNormGatedForwardProblem>()};
+}
+
 template <typename Args>
 auto ProblemOf(const Args& args) {
   Violations violations("operation");

@@ -40,8 +40,12 @@ RowLists<Problem> Rows(Status (*prepare_first)()) {
 
 Status PrepareExamples(const DeviceFacts& facts, Status (*prepare_first)()) {
   NumPrepared() = 0;
-  return PrepareRows(facts, Rows<ScanForwardProblem>(prepare_first),
-                     Rows<StateUpdateProblem>(prepare_first));
+  const auto scan_rows = Rows<ScanForwardProblem>(prepare_first);
+  const auto update_rows = Rows<StateUpdateProblem>(prepare_first);
+  const auto conv_rows = Rows<CausalConv1dForwardProblem>(prepare_first);
+  const auto conv_update_rows = Rows<CausalConv1dUpdateProblem>(prepare_first);
+  const auto norm_rows = Rows<RmsNormGatedForwardProblem>(prepare_first);
+  return PrepareRows(facts, {scan_rows, update_rows, conv_rows, conv_update_rows, norm_rows});
 }
 
 TEST(PrepareRows, PreparesEveryRowThatCan) {
@@ -50,7 +54,7 @@ TEST(PrepareRows, PreparesEveryRowThatCan) {
     return Status();
   };
   EXPECT_EQ(PrepareExamples(FactsWithGpu(), count).message(), "");
-  EXPECT_EQ(NumPrepared(), 4);
+  EXPECT_EQ(NumPrepared(), 10);
 }
 
 TEST(PrepareRows, StopsAtAFailure) {

@@ -90,6 +90,39 @@ TEST(ReadArgs, DoesTheSameForStateUpdate) {
   EXPECT_EQ(full.dt_limit[1], INFINITY);
 }
 
+TEST(ReadArgs, DoesTheSameForOperationsAroundTheScan) {
+  tilescan_causal_conv1d_forward_args conv = ExampleConv();
+  conv.activation = TILESCAN_ACTIVATION_SILU;
+  tilescan_causal_conv1d_forward_args full_conv;
+  EXPECT_EQ(ReadMessage(conv, &full_conv), "");
+  EXPECT_EQ(full_conv.activation, TILESCAN_ACTIVATION_SILU);
+  const SizedStruct older_conv(conv, offsetof(tilescan_causal_conv1d_forward_args, final_states));
+  EXPECT_EQ(ReadMessage(older_conv.get(), &full_conv), "");
+  EXPECT_EQ(full_conv.out.ndim, 3);
+  EXPECT_EQ(full_conv.final_states.ndim, 0);
+  EXPECT_EQ(full_conv.activation, TILESCAN_ACTIVATION_NONE);
+
+  const SizedStruct older_update(ExampleConvUpdate(),
+                                 offsetof(tilescan_causal_conv1d_update_args, out));
+  tilescan_causal_conv1d_update_args full_update;
+  EXPECT_EQ(ReadMessage(older_update.get(), &full_update), "");
+  EXPECT_EQ(full_update.cache_seqlens.ndim, 1);
+  EXPECT_EQ(full_update.out.ndim, 0);
+
+  tilescan_rms_norm_gated_forward_args norm = ExampleNorm();
+  norm.eps = 1e-3f;
+  norm.norm_before_gate = 1;
+  tilescan_rms_norm_gated_forward_args full_norm;
+  EXPECT_EQ(ReadMessage(norm, &full_norm), "");
+  EXPECT_EQ(full_norm.eps, 1e-3f);
+  EXPECT_EQ(full_norm.norm_before_gate, 1);
+  const SizedStruct older_norm(norm, offsetof(tilescan_rms_norm_gated_forward_args, eps));
+  EXPECT_EQ(ReadMessage(older_norm.get(), &full_norm), "");
+  EXPECT_EQ(full_norm.group_size, 3);
+  EXPECT_EQ(full_norm.eps, 1e-5f);
+  EXPECT_EQ(full_norm.norm_before_gate, 0);
+}
+
 TEST(ReadArgs, AcceptsALargerStructThatEndsWithZeros) {
   const SizedStruct later(ExampleStateUpdate(), sizeof(tilescan_state_update_args) + 24);
   tilescan_state_update_args full;

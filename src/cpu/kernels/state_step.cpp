@@ -268,6 +268,7 @@ constexpr StateStepSteps kStateStepSteps = {
     .instruction_set = kInstructionSet,
     .hwy_target = HWY_TARGET,
     .is_baseline = kIsBaseline,
+    .num_lanes = kStepLanes,
     .shape = &MakeStepShape,
     .load_row = &LoadPaddedRow,
     .prepare_dt = &PrepareDt,

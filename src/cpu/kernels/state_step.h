@@ -66,6 +66,7 @@ struct StateStepSteps {
   const char* instruction_set;
   int64_t hwy_target;  // the bit of hwy::SupportedTargets()
   bool is_baseline;    // runs on every machine
+  int64_t num_lanes;   // of fp32
 
   StepShape (*shape)(int64_t num_tokens, int64_t nheads, int64_t headdim, int64_t dstate);
 
