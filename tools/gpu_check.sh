@@ -11,7 +11,7 @@
 # failed. A test that a kernel does not take is skipped and counted as that.
 set -eu
 
-PROGRAMS="tests/api_test tests/scan_test tests/state_update_test gpu/gpu_test tilescan"
+PROGRAMS="tests/api_test tests/layer_test tests/scan_test tests/state_update_test gpu/gpu_test tilescan"
 # A program that takes longer hangs.
 PROGRAM_SECONDS=300
 SHARDS=6
@@ -32,6 +32,10 @@ scan_test */cuda_*_shapes_b2_l33_h2_p64_g1_n64_bfloat16
 state_update_test */cuda_*_C09_slots
 state_update_test */cuda_*_decode_shapes_b1_l2_h2_p128_g1_n256_*
 state_update_test */cuda_*_decode_shapes_b5_l0_h8_p64_g1_n128_*
+layer_test */cuda_*_conv_shapes_*
+layer_test */cuda_*_conv_seq_idx_*:*/cuda_*_conv_packed_*
+layer_test */cuda_*_conv_update_*
+layer_test */cuda_*_norm_shapes_*
 gpu_test PtxMatrices.*:PtxWgmma.*:PtxSynchronization.*
 "
 
@@ -124,6 +128,7 @@ run() {
   tests gpu_test gpu_test '-PreparedGpu.PlansWithinACapture'
   tests api_test api_test '*'
   tests state_update_test state_update_test '*cuda*'
+  tests layer_test layer_test '*cuda*'
   sharded_tests scan_test '*cuda*'
   command_of_tool bench_scan bench --backend cuda --dtype bf16 --seqlen 2048 --compare cpu \
     --repeats 3

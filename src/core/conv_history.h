@@ -28,8 +28,13 @@ struct ConvSource {
 };
 
 struct ConvHistory {
-  ConvSource sources[kMostConvHistory];  // the first width - 1 hold, the oldest first
+  ConvSource sources[kMostConvHistory];  // the last width - 1 hold, the oldest first
   int32_t last_id = -1;                  // of the sequence last seen; negative: none yet
+
+  // idx in [0, width - 1), the oldest first.
+  TILESCAN_HOST_DEVICE const ConvSource& Of(int64_t width, int64_t idx) const {
+    return sources[kMostConvWidth - width + idx];
+  }
 };
 
 TILESCAN_HOST_DEVICE inline int32_t SeqIdAt(const CausalConv1dForwardProblem& problem,
@@ -45,22 +50,25 @@ TILESCAN_HOST_DEVICE inline int32_t SeqIdAt(const CausalConv1dForwardProblem& pr
 TILESCAN_HOST_DEVICE inline ConvHistory HistoryBefore(const CausalConv1dForwardProblem& problem,
                                                       const ConvRow& row, int64_t token) {
   ConvHistory history;
-  int missing = static_cast<int>(problem.sizes.width) - 1;
-  for (int64_t before = token - 1; before >= row.first_token && missing > 0; --before) {
-    const int32_t id = SeqIdAt(problem, row, before);
-    if (id < 0) continue;
+  const int unused = kMostConvWidth - static_cast<int>(problem.sizes.width);
+  int64_t before = token - 1;
+  int64_t state_column = problem.sizes.width - 2;
+  for (int idx = kMostConvHistory - 1; idx >= 0; --idx) {
+    if (idx < unused) break;
+    int32_t id = -1;
+    while (before >= row.first_token && (id = SeqIdAt(problem, row, before)) < 0) --before;
+    if (before < row.first_token) {
+      // The row's first sequence: its newest initial values, as far as the window reaches back.
+      if (!problem.operands.initial_states.present()) break;
+      history.sources[idx] = {ConvSource::Kind::kInitialState, state_column};
+      --state_column;
+      continue;
+    }
     // Another sequence, so this one began from zero: the sources left are zeros.
-    if (history.last_id >= 0 && id != history.last_id) return history;
+    if (history.last_id >= 0 && id != history.last_id) break;
     history.last_id = id;
-    --missing;
-    history.sources[missing] = {ConvSource::Kind::kToken, before};
-  }
-  if (!problem.operands.initial_states.present()) return history;
-  // The row's first sequence: its newest initial values, as far as the window reaches back.
-  const int64_t newest = problem.sizes.width - 2;
-  for (int64_t age = 0; missing > 0; ++age) {
-    --missing;
-    history.sources[missing] = {ConvSource::Kind::kInitialState, newest - age};
+    history.sources[idx] = {ConvSource::Kind::kToken, before};
+    --before;
   }
   return history;
 }

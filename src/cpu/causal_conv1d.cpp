@@ -72,7 +72,7 @@ class Worker {
     }
     const ConvHistory history = HistoryBefore(problem_, piece.row, piece.first_token);
     ring_ = {buffers_.ring, width_, 0};
-    for (int idx = 0; idx < width_ - 1; ++idx) LoadSource(piece, history.sources[idx], idx);
+    for (int idx = 0; idx < width_ - 1; ++idx) LoadSource(piece, history.Of(width_, idx), idx);
 
     ScanRow tokens;
     tokens.batch_idx = piece.row.batch_idx;
@@ -180,7 +180,7 @@ void StoreFinalStates(const CausalConv1dForwardProblem& problem, const ConvRow& 
   const TensorView& x = problem.operands.x;
   const int64_t offset = row.state_idx * to.strides[0] + channel * to.strides[1];
   for (int64_t column = 0; column < problem.sizes.width - 1; ++column) {
-    const ConvSource& source = history.sources[column];
+    const ConvSource& source = history.Of(problem.sizes.width, column);
     const int64_t to_offset = offset + column * to.strides[2];
     if (source.kind == ConvSource::Kind::kZero) {
       numerics::StoreFloat(0.0f, to, to_offset);

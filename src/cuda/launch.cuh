@@ -17,6 +17,7 @@ struct LaunchShape {
   size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
   bool is_cooperative = false;  // all blocks run at the same time, or the launch fails
+  unsigned num_threads_y = 1;   // of blocks with num_threads along x
   // Blocks may start when those of the kernel before it in the stream have all started and called
   // cudaTriggerProgrammaticLaunchCompletion(), or ended; cudaGridDependencySynchronize() waits
   // until that kernel has ended. From sm_90 on.
@@ -30,7 +31,7 @@ Status LaunchKernel(const char* name, void (*kernel)(Params...), const LaunchSha
                     const Args&... args) {
   cudaLaunchConfig_t config = {};
   config.gridDim = shape.grid;
-  config.blockDim = dim3(shape.num_threads);
+  config.blockDim = dim3(shape.num_threads, shape.num_threads_y);
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = shape.stream;
   cudaLaunchAttribute attributes[2] = {};

@@ -2,12 +2,10 @@
 #ifndef TILESCAN_CUDA_STATE_LAYOUT_CUH_
 #define TILESCAN_CUDA_STATE_LAYOUT_CUH_
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <cstdint>
 
 #include "core/tensor_view.h"
+#include "cuda/vectors.cuh"
 #include "numerics/elements.h"
 
 namespace tilescan::cuda {
@@ -16,39 +14,11 @@ constexpr int kWarpLanes = 32;
 constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kWarpLanes;
 
-// Two elements as floats and back, rounded to nearest.
-inline __device__ float2 ToFloats(float2 pair) { return pair; }
-inline __device__ float2 ToFloats(__nv_bfloat162 pair) { return __bfloat1622float2(pair); }
-inline __device__ float2 ToFloats(__half2 pair) { return __half22float2(pair); }
-inline __device__ void FromFloats(float2 floats, float2* pair) { *pair = floats; }
-inline __device__ void FromFloats(float2 floats, __nv_bfloat162* pair) {
-  *pair = __float22bfloat162_rn(floats);
-}
-inline __device__ void FromFloats(float2 floats, __half2* pair) {
-  *pair = __float22half2_rn(floats);
-}
-
-template <typename T>
-struct PairOf;
-template <>
-struct PairOf<float> {
-  using Type = float2;
-};
-template <>
-struct PairOf<__nv_bfloat16> {
-  using Type = __nv_bfloat162;
-};
-template <>
-struct PairOf<__half> {
-  using Type = __half2;
-};
-
 // 16 bytes of a row, the row dense and aligned, the rows of a head less than 2^31 elements apart in
 // all.
 template <typename T>
 struct Vectors {
-  using Pair = typename PairOf<T>::Type;
-  static constexpr int kSize = 16 / sizeof(T);
+  static constexpr int kSize = Bits16<T>::kSize;
 
   static __device__ int64_t RowOffset(int row, int64_t stride) {
     return int64_t{row} * static_cast<int>(stride);
@@ -62,24 +32,8 @@ struct Vectors {
   static __device__ void StoreBits(uint4 bits, const TensorView& state, int64_t offset, int64_t n) {
     __stcs(reinterpret_cast<uint4*>(state.At<T>(offset + n)), bits);
   }
-  static __device__ void ToFloats(const uint4& bits, float* to) {
-    const auto* pairs = reinterpret_cast<const Pair*>(&bits);
-#pragma unroll
-    for (int idx = 0; idx < kSize / 2; ++idx) {
-      const float2 floats = cuda::ToFloats(pairs[idx]);
-      to[2 * idx] = floats.x;
-      to[2 * idx + 1] = floats.y;
-    }
-  }
-  static __device__ uint4 FromFloats(const float* from) {
-    uint4 bits;
-    auto* pairs = reinterpret_cast<Pair*>(&bits);
-#pragma unroll
-    for (int idx = 0; idx < kSize / 2; ++idx) {
-      cuda::FromFloats(make_float2(from[2 * idx], from[2 * idx + 1]), &pairs[idx]);
-    }
-    return bits;
-  }
+  static __device__ void ToFloats(const uint4& bits, float* to) { Bits16<T>::ToFloats(bits, to); }
+  static __device__ uint4 FromFloats(const float* from) { return Bits16<T>::FromFloats(from); }
 
   static __device__ void Load(const TensorView& state, int64_t offset, int64_t n,
                               int64_t /*dstate*/, float* to) {

@@ -2,6 +2,7 @@
 #ifndef TILESCAN_NUMERICS_ELEMENTS_H_
 #define TILESCAN_NUMERICS_ELEMENTS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -92,11 +93,13 @@ TILESCAN_HOST_DEVICE inline void StoreFloat(float value, const TensorView& view,
 
 // Copies an element: bit for bit, a signalling NaN too, between operands of one dtype, else its
 // value rounded once.
-inline void CopyElement(const TensorView& from, int64_t from_offset, const TensorView& to,
-                        int64_t to_offset) {
+TILESCAN_HOST_DEVICE inline void CopyElement(const TensorView& from, int64_t from_offset,
+                                             const TensorView& to, int64_t to_offset) {
   if (from.dtype == to.dtype) {
-    std::memmove(to.AtBytes(to_offset), from.AtBytes(from_offset),
-                 static_cast<size_t>(ElementBytes(from.dtype)));
+    std::byte element[sizeof(double)];
+    const auto num_bytes = static_cast<size_t>(ElementBytes(from.dtype));
+    memcpy(element, from.AtBytes(from_offset), num_bytes);
+    memcpy(to.AtBytes(to_offset), element, num_bytes);
   } else {
     StoreDouble(LoadDouble(from, from_offset), to, to_offset);
   }

@@ -71,5 +71,17 @@ TEST_F(CaptureOnGpu, StateUpdate) {
   CheckTargets("state_update", DeviceStateUpdateCases(3000), DeviceStateUpdateCases(3001));
 }
 
+TEST_F(CaptureOnGpu, CausalConv1dForward) {
+  CheckTargets("causal_conv1d_forward", DeviceConvCases(3000), DeviceConvCases(3001));
+}
+
+TEST_F(CaptureOnGpu, CausalConv1dUpdate) {
+  CheckTargets("causal_conv1d_update", DeviceConvUpdateCases(3000), DeviceConvUpdateCases(3001));
+}
+
+TEST_F(CaptureOnGpu, RmsNormGatedForward) {
+  CheckTargets("rms_norm_gated_forward", DeviceNormCases(3000), DeviceNormCases(3001));
+}
+
 }  // namespace
 }  // namespace tilescan::testing

@@ -77,6 +77,46 @@ TEST_F(CheckedGpu, SlotsAndCounts) {
   ExpectChecked("state_update", SlotCase({0, 1, 2}, {0, 3, -1}));
 }
 
+TEST_F(CheckedGpu, Convolutions) {
+  for (const std::vector<int64_t>& cu_seqlens :
+       {std::vector<int64_t>{0, 7, 20}, {1, 20}, {0, 9, 5, 20}, {0, 21}, {0, -4, 20}}) {
+    ConvCase c = RandomConvCase("checked", 1, 20, 16, 3203);
+    c.cu_seqlens = cu_seqlens;
+    ExpectChecked(ConvOperands::kOperation, c);
+  }
+  ConvUpdateCase step = RandomConvUpdateCase("checked", 3, 2, 16, 3204);
+  step.num_slots = 6;
+  for (const std::vector<int64_t>& slots : {std::vector<int64_t>{5, -1, 0}, {0, 6, 1}, {0, 1, 1}}) {
+    step.conv_state_indices = slots;
+    step.cache_seqlens = {};
+    ExpectChecked(ConvUpdateOperands::kOperation, step);
+    step.cache_seqlens = {3, -1, 8};
+    ExpectChecked(ConvUpdateOperands::kOperation, step);
+  }
+}
+
+// Wrong values that nobody checks stay within the operands.
+TEST_F(CheckedGpu, UncheckedConvolutionsStayInBounds) {
+  for (const Target& target : DeviceTargets(ConvOperands::kOperation)) {
+    for (const std::vector<int64_t>& cu_seqlens :
+         {std::vector<int64_t>{1, 20}, {0, 9, 5, 20}, {0, 21}, {-7, -4, 3}, {30, 40, 50}}) {
+      ConvCase c = RandomConvCase("unchecked", 1, 20, 16, 3205);
+      AddOptionalOperands(&c, 3205);
+      c.cu_seqlens = cu_seqlens;
+      const ConvOperands operands = BuildOperands(c);
+      EXPECT_TRUE(RunCall(operands, target.Options()).ok());
+    }
+  }
+  for (const Target& target : DeviceTargets(ConvUpdateOperands::kOperation)) {
+    ConvUpdateCase c = RandomConvUpdateCase("unchecked", 3, 2, 16, 3206);
+    c.num_slots = 6;
+    c.conv_state_indices = {0, 6, 5};
+    c.cache_seqlens = {-1, -5000, 2};
+    const ConvUpdateOperands operands = BuildOperands(c);
+    EXPECT_TRUE(RunCall(operands, target.Options()).ok());
+  }
+}
+
 // What has no index operands runs on every kernel as ever.
 TEST_F(CheckedGpu, WithoutIndices) {
   for (const Target& target : DeviceTargets("scan_forward")) {

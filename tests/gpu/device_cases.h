@@ -61,6 +61,65 @@ inline std::vector<StateUpdateCase> DeviceStateUpdateCases(uint64_t seed) {
   return cases;
 }
 
+// Each kernel of the convolution: vectors of channels or of tokens are the layout's, which is
+// compact here; sequences, elements.
+inline std::vector<ConvCase> DeviceConvCases(uint64_t seed) {
+  std::vector<ConvCase> cases;
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    const auto add = [&](const char* name, int64_t batch, int64_t seqlen, int64_t dim) {
+      cases.push_back(
+          RandomConvCase(std::string(name) + "_" + DTypeName(dtype), batch, seqlen, dim, seed));
+      AddOptionalOperands(&cases.back(), seed);
+      cases.back().x_dtype = cases.back().initial_states_dtype = dtype;
+      return &cases.back();
+    };
+    add("channels", 2, 300, 256);
+    add("odd_channels", 2, 300, 99);
+    // One channel: tokens lie side by side.
+    add("tokens", 2, 2048, 1);
+    add("odd_tokens", 2, 333, 1);
+    ConvCase* packed = add("packed", 1, 200, 64);
+    packed->cu_seqlens = {0, 70, 70, 71, 200};
+    ConvCase* runs = add("runs", 1, 200, 64);
+    runs->seq_idx.assign(200, 0);
+    std::fill(runs->seq_idx.begin() + 50, runs->seq_idx.begin() + 60, -1);
+    std::fill(runs->seq_idx.begin() + 90, runs->seq_idx.end(), 7);
+  }
+  return cases;
+}
+
+inline std::vector<ConvUpdateCase> DeviceConvUpdateCases(uint64_t seed) {
+  std::vector<ConvUpdateCase> cases;
+  for (const int64_t num_tokens : {0, 3}) {
+    for (const bool is_circular : {false, true}) {
+      ConvUpdateCase c =
+          RandomConvUpdateCase("steps_" + std::to_string(num_tokens), 3, num_tokens, 300, seed);
+      AddOptionalOperands(&c, seed);
+      c.state_len = 4;
+      c.conv_state_dtype = c.x_dtype = c.out_dtype = DType::kBFloat16;
+      if (is_circular) c.cache_seqlens = {0, 7, 1000};
+      cases.push_back(std::move(c));
+    }
+  }
+  return cases;
+}
+
+// Each number of passes, with vectors and by elements, and groups beyond registers.
+inline std::vector<NormCase> DeviceNormCases(uint64_t seed) {
+  std::vector<NormCase> cases;
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
+    for (const int64_t dim : {64, 1024, 3072, 5120, 40000, 63, 1021, 3071, 5119}) {
+      NormCase c =
+          RandomNormCase("norm_" + std::to_string(dim) + "_" + DTypeName(dtype), 2, 5, dim, seed);
+      AddOptionalOperands(&c, seed);
+      c.x_dtype = c.z_dtype = c.out_dtype = dtype;
+      c.norm_before_gate = dim % 2 == 1;
+      cases.push_back(std::move(c));
+    }
+  }
+  return cases;
+}
+
 }  // namespace tilescan::testing
 
 #endif  // TILESCAN_TESTS_GPU_DEVICE_CASES_H_

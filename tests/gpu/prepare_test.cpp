@@ -62,6 +62,9 @@ TEST_F(PreparedGpu, PlansWithinACapture) {
   ASSERT_EQ(tilescan_prepare(-1), TILESCAN_OK) << tilescan_last_error();
   CheckTargets("scan_forward", DeviceScanCases(3100));
   CheckTargets("state_update", DeviceStateUpdateCases(3100));
+  CheckTargets("causal_conv1d_forward", DeviceConvCases(3100));
+  CheckTargets("causal_conv1d_update", DeviceConvUpdateCases(3100));
+  CheckTargets("rms_norm_gated_forward", DeviceNormCases(3100));
 }
 
 // The current GPU stays current, and every GPU of the machine can be prepared.

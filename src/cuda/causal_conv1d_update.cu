@@ -1,0 +1,140 @@
+// The decoding step of the causal convolution: a thread a channel of a batch row, of any dtypes and
+// strides, through all tokens. What it reads is asked for before anything is looked at. x out
+// (batch, T, dim), conv_state (slots, dim, state_len).
+#include <cstdint>
+
+#include "cuda/causal_conv1d.h"
+#include "cuda/conv_rows.cuh"
+#include "cuda/launch.cuh"
+
+namespace tilescan::cuda {
+namespace {
+
+constexpr const char* kName = "causal_conv1d_update";
+constexpr int kThreads = 128;
+constexpr int64_t kMostBlocks = INT32_MAX;
+
+// A channel's row of the state.
+struct ConvSlot {
+  int64_t offset;
+  int64_t state_len;
+  int64_t num_tokens;
+  int64_t first_place;  // of the first token in a circular buffer
+  bool is_circular;
+
+  __device__ ConvSlot(const CausalConv1dUpdateProblem& problem, int64_t batch_idx, int64_t slot,
+                      int64_t channel)
+      : offset(slot * problem.operands.conv_state.strides[0] +
+               channel * problem.operands.conv_state.strides[1]),
+        state_len(problem.sizes.state_len),
+        num_tokens(problem.sizes.num_tokens),
+        first_place(0),
+        is_circular(problem.operands.cache_seqlens.present()) {
+    if (!is_circular) return;
+    first_place = IndexAt(problem.operands.cache_seqlens, batch_idx) % state_len;
+    if (first_place < 0) first_place += state_len;
+  }
+
+  __device__ int64_t At(const TensorView& state, int64_t place) const {
+    return offset + place * state.strides[2];
+  }
+  // Of the value `age` tokens before the first.
+  __device__ int64_t PlaceBefore(int64_t age) const {
+    if (!is_circular) return state_len - age;
+    const int64_t place = first_place - age;
+    return place < 0 ? place + state_len : place;
+  }
+  // Of a token; negative: none.
+  __device__ int64_t PlaceOf(int64_t token) const {
+    return is_circular ? (first_place + token) % state_len : state_len - num_tokens + token;
+  }
+
+  // Makes room for the tokens behind what stays.
+  __device__ void Shift(const TensorView& state) const {
+    for (int64_t place = 0; place + num_tokens < state_len; ++place) {
+      const uint32_t bits = LoadElementBits(state, At(state, place + num_tokens));
+      StoreElement(ElementToFloat(state.dtype, bits), state, At(state, place));
+    }
+  }
+};
+
+__global__ void __launch_bounds__(kThreads)
+    ConvUpdateKernel(const __grid_constant__ CausalConv1dUpdateProblem problem) {
+  const CausalConv1dUpdateOperands& operands = problem.operands;
+  const int64_t item = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const int64_t batch_idx = item / problem.sizes.dim;
+  const int64_t channel = item % problem.sizes.dim;
+  if (batch_idx >= problem.sizes.batch) return;
+  const TensorView& state = operands.conv_state;
+  const TensorView& x = operands.x;
+  const int width = static_cast<int>(problem.sizes.width);
+  const int unused = kMostConvWidth - width;
+  const int64_t num_tokens = problem.sizes.num_tokens;
+  int64_t x_offset = batch_idx * x.strides[0] + channel * x.strides[2];
+  int64_t out_offset = batch_idx * operands.out.strides[0] + channel * operands.out.strides[2];
+  const int64_t slot = operands.conv_state_indices.present()
+                           ? IndexAt(operands.conv_state_indices, batch_idx)
+                           : batch_idx;
+  if (slot < 0 || slot >= problem.sizes.num_slots) {
+    for (int64_t token = 0; token < num_tokens; ++token) {
+      StoreElement(0.0f, operands.out, out_offset);
+      out_offset += operands.out.strides[1];
+    }
+    return;
+  }
+  const ConvSlot kept(problem, batch_idx, slot, channel);
+  uint32_t next_bits = LoadElementBits(x, x_offset);
+  uint32_t bits[kMostConvHistory];
+#pragma unroll
+  for (int idx = 0; idx < kMostConvHistory; ++idx) {
+    bits[idx] = 0;
+    if (idx >= unused) {
+      const int64_t place = kept.PlaceBefore(kMostConvHistory - idx);
+      bits[idx] = LoadElementBits(state, kept.At(state, place));
+    }
+  }
+  ConvWeights<1> weights;
+  weights.Load(operands, channel);
+  float window[kMostConvWidth];
+#pragma unroll
+  for (int idx = 0; idx < kMostConvHistory; ++idx) {
+    window[idx] = ElementToFloat(state.dtype, bits[idx]);
+  }
+  if (!kept.is_circular) kept.Shift(state);
+  const bool is_exact = x.dtype == DType::kFloat32 || operands.out.dtype == DType::kFloat32;
+#pragma unroll 1
+  for (int64_t token = 0; token < num_tokens; ++token) {
+    window[kMostConvHistory] = ElementToFloat(x.dtype, next_bits);
+    x_offset += x.strides[1];
+    if (token + 1 < num_tokens) next_bits = LoadElementBits(x, x_offset);
+    const int64_t place = kept.PlaceOf(token);
+    if (place >= 0) StoreElement(window[kMostConvHistory], state, kept.At(state, place));
+    const float sum = SumOfWindow(weights.weight[0], weights.bias[0], width, window);
+    StoreElement(ActivatedSum(sum, operands.has_silu, is_exact), operands.out, out_offset);
+    out_offset += operands.out.strides[1];
+#pragma unroll
+    for (int idx = 0; idx < kMostConvHistory; ++idx) window[idx] = window[idx + 1];
+  }
+}
+
+int64_t CountBlocks(const CausalConv1dUpdateProblem& problem) {
+  return (problem.sizes.batch * problem.sizes.dim + kThreads - 1) / kThreads;
+}
+
+}  // namespace
+
+std::string ReasonAgainstCausalConv1d(const CausalConv1dUpdateProblem& problem) {
+  return CountBlocks(problem) > kMostBlocks ? "batch * dim is more than 2^38" : "";
+}
+
+Status PrepareCausalConv1dUpdate() { return LoadKernel(kName, ConvUpdateKernel); }
+
+Status RunCausalConv1dUpdate(const CausalConv1dUpdateProblem& problem, cudaStream_t stream) {
+  const int64_t num_blocks = CountBlocks(problem);
+  if (num_blocks == 0) return Status();
+  const LaunchShape shape = {
+      .grid = dim3(static_cast<unsigned>(num_blocks)), .num_threads = kThreads, .stream = stream};
+  return LaunchKernel(kName, ConvUpdateKernel, shape, problem);
+}
+
+}  // namespace tilescan::cuda
