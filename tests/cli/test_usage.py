@@ -73,7 +73,9 @@ def test_info_json(tilescan):
     backends = {backend["name"]: backend["kernels"] for backend in info["backends"]}
     assert {"cpu", "reference"} <= set(backends)
     for kernels in backends.values():
-        assert {row["operation"] for row in kernels} == {"scan_forward", "state_update"}
+        assert {row["operation"] for row in kernels} == {
+            "scan_forward", "state_update", "causal_conv1d_forward", "causal_conv1d_update",
+            "rms_norm_gated_forward"}
 
 
 def test_info_text_names_the_same(tilescan):
