@@ -4,6 +4,7 @@
 #define TILESCAN_CORE_CAUSAL_CONV1D_H_
 
 #include <cstdint>
+#include <cstdlib>
 
 #include "core/tensor_view.h"
 
@@ -32,6 +33,13 @@ struct CausalConv1dForwardProblem {
   CausalConv1dForwardSizes sizes;
   CausalConv1dForwardOperands operands;
 };
+
+// Whether tokens lie closer to each other than channels, and are best taken together.
+inline bool IsAlongTokens(const CausalConv1dForwardProblem& problem) {
+  const TensorView& x = problem.operands.x;
+  if (problem.sizes.seqlen <= 1) return false;
+  return problem.sizes.dim == 1 || std::abs(x.strides[1]) < std::abs(x.strides[2]);
+}
 
 struct CausalConv1dUpdateOperands {
   TensorView conv_state, x, weight, bias, conv_state_indices, cache_seqlens, out;

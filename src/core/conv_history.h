@@ -45,6 +45,21 @@ TILESCAN_HOST_DEVICE inline int32_t SeqIdAt(const CausalConv1dForwardProblem& pr
                                     token * seq_idx.strides[1]);
 }
 
+// The last token up to this one that is no padding; before first_token if there is none. Padding
+// may be long, so several ids are asked for at once.
+TILESCAN_HOST_DEVICE inline int64_t PassPaddingBack(const CausalConv1dForwardProblem& problem,
+                                                    const ConvRow& row, int64_t token) {
+  constexpr int kAtOnce = 16;
+  while (token - row.first_token >= kAtOnce) {
+    int32_t all_ids = -1;  // negative as long as all are
+    for (int back = 0; back < kAtOnce; ++back) all_ids &= SeqIdAt(problem, row, token - back);
+    if (all_ids >= 0) break;
+    token -= kAtOnce;
+  }
+  while (token >= row.first_token && SeqIdAt(problem, row, token) < 0) --token;
+  return token;
+}
+
 // The history before a token of [row.first_token, row.end_token]: at end_token it is what
 // final_states hold.
 TILESCAN_HOST_DEVICE inline ConvHistory HistoryBefore(const CausalConv1dForwardProblem& problem,
@@ -55,8 +70,7 @@ TILESCAN_HOST_DEVICE inline ConvHistory HistoryBefore(const CausalConv1dForwardP
   int64_t state_column = problem.sizes.width - 2;
   for (int idx = kMostConvHistory - 1; idx >= 0; --idx) {
     if (idx < unused) break;
-    int32_t id = -1;
-    while (before >= row.first_token && (id = SeqIdAt(problem, row, before)) < 0) --before;
+    before = PassPaddingBack(problem, row, before);
     if (before < row.first_token) {
       // The row's first sequence: its newest initial values, as far as the window reaches back.
       if (!problem.operands.initial_states.present()) break;
@@ -64,6 +78,7 @@ TILESCAN_HOST_DEVICE inline ConvHistory HistoryBefore(const CausalConv1dForwardP
       --state_column;
       continue;
     }
+    const int32_t id = SeqIdAt(problem, row, before);
     // Another sequence, so this one began from zero: the sources left are zeros.
     if (history.last_id >= 0 && id != history.last_id) break;
     history.last_id = id;
@@ -71,6 +86,16 @@ TILESCAN_HOST_DEVICE inline ConvHistory HistoryBefore(const CausalConv1dForwardP
     --before;
   }
   return history;
+}
+
+// Whether tokens are padding, all of them: their outs are zeros, and take no history.
+TILESCAN_HOST_DEVICE inline bool IsPadding(const CausalConv1dForwardProblem& problem,
+                                           const ConvRow& row, int64_t first_token,
+                                           int64_t end_token) {
+  for (int64_t token = first_token; token < end_token; ++token) {
+    if (SeqIdAt(problem, row, token) >= 0) return false;
+  }
+  return true;
 }
 
 // Whether the token of this id begins a sequence from zero, which the history before it does not

@@ -23,13 +23,6 @@ ConvRow RowOf(const CausalConv1dForwardProblem& problem, int64_t row_idx) {
   return {row.batch_idx, row.state_idx, row.first_token, row.first_token + row.num_tokens};
 }
 
-// Whether tokens lie closer to each other than channels, and are taken together.
-bool IsAlongTokens(const CausalConv1dForwardProblem& problem) {
-  const TensorView& x = problem.operands.x;
-  if (problem.sizes.seqlen <= 1) return false;
-  return problem.sizes.dim == 1 || std::abs(x.strides[1]) < std::abs(x.strides[2]);
-}
-
 // How rows are cut into pieces of work. Bits do not depend on it.
 struct Cut {
   int64_t block_channels;
@@ -69,6 +62,12 @@ class Worker {
     if (piece.first_channel != loaded_channel_) {
       LoadChannels(operands, steps_, piece.first_channel, piece.num_channels, buffers_);
       loaded_channel_ = piece.first_channel;
+    }
+    if (IsPadding(problem_, piece.row, piece.first_token, piece.end_token)) {
+      const Rows out =
+          ChannelRows(operands.out, piece.row.batch_idx, piece.first_token, piece.first_channel);
+      StoreZeros(steps_, out, piece.num_channels, piece.end_token - piece.first_token, buffers_);
+      return;
     }
     const ConvHistory history = HistoryBefore(problem_, piece.row, piece.first_token);
     ring_ = {buffers_.ring, width_, 0};

@@ -66,13 +66,6 @@ bool HasVectorsOf(const CausalConv1dForwardProblem& problem, int dim) {
   return HasVectors(problem.operands.x, dim) && HasVectors(problem.operands.out, dim);
 }
 
-// Whether tokens lie closer to each other than channels.
-bool IsAlongTokens(const CausalConv1dForwardProblem& problem) {
-  const TensorView& x = problem.operands.x;
-  if (problem.sizes.seqlen <= 1) return false;
-  return problem.sizes.dim == 1 || std::abs(x.strides[1]) < std::abs(x.strides[2]);
-}
-
 int64_t CountBlocks(int64_t num_items, int64_t items_per_block) {
   return (num_items + items_per_block - 1) / items_per_block;
 }
@@ -180,10 +173,12 @@ Status LoadVectors() {
 
 std::string ReasonAgainstCausalConv1d(const CausalConv1dForwardProblem& problem) {
   const CausalConv1dForwardSizes& sizes = problem.sizes;
-  // Of the kernel with most blocks, by elements.
+  const int64_t num_rows = std::max<int64_t>({sizes.batch, sizes.num_seqs, 1});
+  // Of tokens side by side a block takes 4 rows' channels, however short these are.
+  if (sizes.dim > kMostBlocks / num_rows) return "there are more than 2^31 channels of all rows";
+  // Of the kernel with most blocks otherwise, by elements.
   const int64_t per_row =
       CountBlocks(sizes.dim * std::max<int64_t>(sizes.seqlen, 1), kStateThreads);
-  const int64_t num_rows = std::max<int64_t>({sizes.batch, sizes.num_seqs, 1});
   return per_row > kMostBlocks / num_rows ? "out has more than 2^38 elements" : "";
 }
 

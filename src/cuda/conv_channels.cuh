@@ -168,7 +168,10 @@ __global__ void __launch_bounds__(kConvThreads)
 
   ConvProgress progress;
   progress.row = RowOfToken(problem, batch_idx, first_token);
-  const ConvHistory history = HistoryBefore(problem, progress.row, first_token);
+  ConvHistory history;
+  if (!kHasSequences || !IsPadding(problem, progress.row, first_token, end_token)) {
+    history = HistoryBefore(problem, progress.row, first_token);
+  }
   progress.last_id = history.last_id;
   PieceWindow<Piece> window;
   window.Load(problem, progress.row, history, channel);

@@ -21,6 +21,7 @@ inline constexpr float kUsualExponent = 48.0f;
 inline constexpr float kMostExponent = 80.0f;
 // The state is rescaled twice where 2^difference would be denormal.
 inline constexpr float kLeastScaleExponent = -120.0f;
+
 // How a chunk is computed, and with which frames.
 struct FrameChoice {
   ChunkFrame chunk;

@@ -16,6 +16,7 @@
 namespace tilescan::hopper {
 
 inline constexpr int kJoinThreads = 256;
+
 // The head of a row, counted from its row block's first.
 template <typename Config>
 __device__ __forceinline__ int32_t RowHead(const ScanParams& params, int32_t task_idx,

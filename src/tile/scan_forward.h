@@ -7,8 +7,7 @@
 //   stages_tiles   the same stages for bf16 operands in whole vectors, one sequence a batch row, in
 //                  chunks of 64 tokens whatever is asked for.
 //   stream_tiles   those operands with dstate up to 128 and no states_out, in one walk along each
-//                  row: faster where batch * nheads fills the machine, and without the states of
-//                  all chunks in memory.
+//                  row: faster, and without the states of all chunks in memory.
 //
 // The last two cut rows in pieces where batch * nheads does not fill the machine (row_pieces.h).
 //
