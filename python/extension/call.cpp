@@ -99,7 +99,7 @@ struct PreparedCall {
   PreparedCall(const nb::args& positional, const nb::kwargs& named, size_t skip)
       : given(SignatureOf<Args>(), positional, named, skip),
         place(ReadPlace(given[Operation<Args>::kXIdx], given[PlaceOf<Args>(Option::kStream)])),
-        on_device(place),
+        current(place),
         reader(Operation<Args>::kName, place.device, place.stream) {
     Operation<Args>::Init(&args);
     for (size_t idx = 0; idx < Operation<Args>::kFields.size(); ++idx) {
@@ -122,7 +122,7 @@ struct PreparedCall {
 
   Arguments given;
   Place place;
-  CurrentDevice on_device;
+  CurrentPlace current;
   OperandReader reader;
   Args args;
   SharedPlan plan;

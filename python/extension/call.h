@@ -23,7 +23,7 @@ nanobind::object RunCall(const nanobind::args& args, const nanobind::kwargs& kwa
 template <typename Args>
 nanobind::str DescribeCall(const nanobind::args& args, const nanobind::kwargs& kwargs);
 
-// Forgets all plans. Those that are running end first.
+// Forgets all plans. Those that are running live until their runs end.
 void ForgetPlans();
 size_t NumPlans();
 

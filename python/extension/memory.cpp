@@ -52,11 +52,6 @@ nb::object MakeByExchange(const Place& place, const tilescan_tensor& layout, voi
   DlTensor made;
   if (exchange.to_tensor(array.ptr(), &made) != 0) throw nb::python_error();
   *data = static_cast<char*>(made.data) + made.byte_offset;
-  if (place.is_stream_foreign) {
-    const nb::object cuda = nb::module_::import_("torch").attr("cuda");
-    array.attr("record_stream")(
-        cuda.attr("ExternalStream")(reinterpret_cast<uintptr_t>(place.stream)));
-  }
   return array;
 }
 

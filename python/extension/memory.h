@@ -16,7 +16,7 @@ struct Place {
   ArrayOrigin origin;
   Device device;
   void* stream = nullptr;
-  // The stream was asked for and is not the framework's current one: its allocator is told of it.
+  // The stream was asked for and is not the framework's current one.
   bool is_stream_foreign = false;
 };
 
@@ -32,7 +32,8 @@ nanobind::object FinishArray(const Place& place, const nanobind::object& array,
                              const tilescan_tensor& layout);
 
 // Memory that a run needs. On the CPU that of the calling thread, which keeps its size until the
-// thread ends; on a GPU the framework's, which may be reused once the stream is past the run.
+// thread ends; on a GPU the framework's, of its allocator for the current stream: to be made where
+// that of the place is (CurrentPlace), so that it may be reused once the stream is past the run.
 class Workspace {
  public:
   Workspace(const Place& place, size_t bytes);

@@ -74,6 +74,17 @@ bool IsNumPyBfloat16(nb::handle array) {
          TypeText(array) == "numpy.ndarray";
 }
 
+// torch's views like a conjugate's imaginary part, of which neither DLPack nor the exchange table
+// tells.
+bool IsNegated(nb::handle array) {
+  static auto* const method = new nb::str("is_neg");
+  PyObject* const result = PyObject_CallMethodNoArgs(array.ptr(), method->ptr());
+  if (result == nullptr) PyErr_Clear();  // not a tensor of torch
+  const bool is_negated = result == Py_True;
+  Py_XDECREF(result);
+  return is_negated;
+}
+
 }  // namespace
 
 std::string DeviceText(const Device& device) {
@@ -140,6 +151,12 @@ tilescan_tensor OperandReader::Read(const char* name, nb::handle array, Access a
 
 tilescan_tensor OperandReader::ReadExchange(const char* name, const ExchangeTable& exchange,
                                             nb::handle array) {
+  if (IsNegated(array)) {
+    Throw(TILESCAN_INVALID_ARGUMENT,
+          std::string(operation_) + ": " + name +
+              " is a view whose values stand negated in memory, expected others: pass " + name +
+              ".resolve_neg()");
+  }
   DlTensor from;
   if (exchange.to_tensor(array.ptr(), &from) != 0) {
     ThrowNotCarried(std::string(operation_) + ": " + name, array);
@@ -199,11 +216,14 @@ tilescan_tensor OperandReader::ReadDlpack(const char* name, nb::handle array, Ac
   nb::ndarray<nb::ro> view;
   if (access == Access::kWrite) {
     nb::ndarray<> writable;
-    if (!nb::try_cast(exporter, writable)) ThrowReadOnly(name);
+    // Without the right to write it may be carried all the same; if not, it is not for that.
+    if (!nb::try_cast(exporter, writable)) {
+      if (nb::try_cast(exporter, view)) ThrowReadOnly(name);
+      ThrowNotRead(name, array);
+    }
     view = nb::ndarray<nb::ro>(writable);
   } else if (!nb::try_cast(exporter, view)) {
-    ThrowTypeError(std::string(operation_) + ": " + name + " is " + TypeText(array) +
-                   ", which could not be read through DLPack");
+    ThrowNotRead(name, array);
   }
   CheckDevice(name, ReadDevice(std::string(operation_) + ": " + name, view.device_type(),
                                view.device_id()));
@@ -225,6 +245,11 @@ void OperandReader::CheckDevice(const char* name, const Device& device) const {
   Throw(TILESCAN_INVALID_ARGUMENT, std::string(operation_) + ": " + name + " is on " +
                                        DeviceText(device) + ", expected " + DeviceText(device_) +
                                        " because x is");
+}
+
+void OperandReader::ThrowNotRead(const char* name, nb::handle array) const {
+  ThrowTypeError(std::string(operation_) + ": " + name + " is " + TypeText(array) +
+                 ", which could not be read through DLPack");
 }
 
 void OperandReader::ThrowReadOnly(const char* name) const {

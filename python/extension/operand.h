@@ -59,6 +59,7 @@ class OperandReader {
   tilescan_tensor ReadDlpack(const char* name, nanobind::handle array, Access access);
   void CheckDevice(const char* name, const Device& device) const;
   [[noreturn]] void ThrowReadOnly(const char* name) const;
+  [[noreturn]] void ThrowNotRead(const char* name, nanobind::handle array) const;
 
   static constexpr size_t kMaxOperands = 16;
   const char* operation_;

@@ -1,4 +1,4 @@
-// The two operations of the C interface as data, so that calls are written once for both.
+// Operations of the C interface as data, so that calls are written once for all.
 #ifndef TILESCAN_PYTHON_EXTENSION_OPERATION_H_
 #define TILESCAN_PYTHON_EXTENSION_OPERATION_H_
 

@@ -41,6 +41,16 @@ void* CurrentStream(const Place& place) {
   return stream;
 }
 
+uintptr_t AddressOf(void* stream) { return reinterpret_cast<uintptr_t>(stream); }
+
+// Also while an exception passes, which is C++'s by now: Python's own is not set.
+void Leave(const nb::object& guard) {
+  if (!guard.is_valid()) return;
+  PyObject* result = PyObject_CallMethod(guard.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None);
+  if (result == nullptr) PyErr_WriteUnraisable(guard.ptr());
+  Py_XDECREF(result);
+}
+
 }  // namespace
 
 Place ReadPlace(nb::handle x, nb::handle stream) {
@@ -48,25 +58,36 @@ Place ReadPlace(nb::handle x, nb::handle stream) {
   place.device = FindDevice(x, place.origin);
   void* current = place.device.is_cuda ? CurrentStream(place) : nullptr;
   place.stream = stream.is_valid() ? ReadStream(stream) : current;
-  place.is_stream_foreign = place.stream != current;
+  place.is_stream_foreign = place.device.is_cuda && place.stream != current;
   return place;
 }
 
-CurrentDevice::CurrentDevice(const Place& place) {
-  if (!place.device.is_cuda || place.origin.framework != Framework::kExchange) return;
-  const nb::object cuda = nb::module_::import_("torch").attr("cuda");
-  if (nb::cast<int32_t>(cuda.attr("current_device")()) == place.device.device_id) return;
-  guard_ = cuda.attr("device")(place.device.device_id);
-  guard_.attr("__enter__")();
+CurrentPlace::CurrentPlace(const Place& place) {
+  if (!place.device.is_cuda) return;
+  // Both are made before one is entered: what throws then leaves nothing to be left.
+  if (place.origin.framework == Framework::kExchange) {
+    const nb::object cuda = nb::module_::import_("torch").attr("cuda");
+    const int32_t device = place.device.device_id;
+    if (place.is_stream_foreign) {
+      // torch takes an address of 0 for one that is not given.
+      stream_guard_ = cuda.attr("stream")(
+          place.stream == nullptr ? cuda.attr("default_stream")(device)
+                                  : cuda.attr("ExternalStream")(AddressOf(place.stream), device));
+    }
+    if (nb::cast<int32_t>(cuda.attr("current_device")()) != device) {
+      device_guard_ = cuda.attr("device")(device);
+    }
+  } else if (place.origin.framework == Framework::kCuPy && place.is_stream_foreign) {
+    const nb::object cuda = nb::module_::import_("cupy").attr("cuda");
+    stream_guard_ = cuda.attr("ExternalStream")(AddressOf(place.stream));
+  }
+  if (device_guard_.is_valid()) device_guard_.attr("__enter__")();
+  if (stream_guard_.is_valid()) stream_guard_.attr("__enter__")();
 }
 
-CurrentDevice::~CurrentDevice() {
-  if (!guard_.is_valid()) return;
-  // Also while an exception passes, which is C++'s by now: Python's own is not set.
-  PyObject* result =
-      PyObject_CallMethod(guard_.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None);
-  if (result == nullptr) PyErr_WriteUnraisable(guard_.ptr());
-  Py_XDECREF(result);
+CurrentPlace::~CurrentPlace() {
+  Leave(stream_guard_);
+  Leave(device_guard_);
 }
 
 void RefuseGradient(const char* operation, const char* name, nb::handle array) {

@@ -13,17 +13,19 @@ namespace tilescan::python {
 // GPU: the framework's current stream, or the default stream where the framework has none.
 Place ReadPlace(nanobind::handle x, nanobind::handle stream);
 
-// Makes the GPU of torch's arrays the current one for a scope, if it is not. Other frameworks have
-// it current by their own rules.
-class CurrentDevice {
+// Makes the GPU of torch's arrays the current one for a scope, if it is not; other frameworks have
+// it current by their own rules. And the place's stream that of the framework, whose allocator
+// hands out memory in the order of its current stream.
+class CurrentPlace {
  public:
-  explicit CurrentDevice(const Place& place);
-  ~CurrentDevice();
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  explicit CurrentPlace(const Place& place);
+  ~CurrentPlace();
+  CurrentPlace(const CurrentPlace&) = delete;
+  CurrentPlace& operator=(const CurrentPlace&) = delete;
 
  private:
-  nanobind::object guard_;
+  nanobind::object device_guard_;
+  nanobind::object stream_guard_;
 };
 
 // Throws Unsupported if a torch tensor needs a gradient and gradients are recorded.

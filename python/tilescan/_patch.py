@@ -22,10 +22,11 @@ def patch() -> None:
     if _placed:
         return
     _warn_of_transformers()
+    modules = {package: _modules_of(package) for package in _PACKAGES}  # fails before anything is done
     for package in _PACKAGES:
         for name in [name for name in sys.modules if _is_in(name, package)]:
             _replaced[name] = sys.modules.pop(name)
-        for name, module in _modules_of(package):
+        for name, module in modules[package]:
             sys.modules[name] = module
             _placed.add(name)
 

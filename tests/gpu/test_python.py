@@ -103,6 +103,21 @@ def test_runs_on_the_stream_it_is_given():
         assert torch.equal(out, want)
 
 
+def test_memory_is_of_the_stream_it_is_given():
+    """What torch's own stream still writes is not handed out for a run on another one."""
+    given = operands(torch.float32)
+    want = tilescan.scan(**given)
+    big = torch.ones(want.numel() * 8, device="cuda")
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    torch.cuda._sleep(200_000_000)
+    freed = [big.mul(2)[: want.numel()].clone() for _ in range(8)]
+    del freed
+    out = tilescan.scan(**given, stream=stream)
+    torch.cuda.synchronize()
+    assert torch.equal(out, want)
+
+
 def test_does_not_wait():
     given = operands(torch.float32)
     tilescan.scan(**given)

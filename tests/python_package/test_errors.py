@@ -118,6 +118,22 @@ def test_other_devices_are_refused():
         tilescan.scan(**dict(operands, x=operands["x"].to_sparse()))
 
 
+def test_views_that_are_negated_in_memory_are_refused():
+    operands = {name: torch.from_numpy(value) for name, value in scan_operands().items()}
+    negated = torch.complex(torch.zeros_like(operands["x"]), operands["x"]).conj().imag
+    with pytest.raises(tilescan.InvalidArgument, match=r"x is a view .*x\.resolve_neg\(\)"):
+        tilescan.scan(**dict(operands, x=negated))
+    assert torch.equal(tilescan.scan(**dict(operands, x=negated.resolve_neg())),
+                       tilescan.scan(**dict(operands, x=-operands["x"])))
+
+
+@pytest.mark.parametrize("make", [lambda value: value, torch.from_numpy], ids=["numpy", "torch"])
+def test_a_stream_without_a_gpu_is_refused(make):
+    operands = {name: make(value) for name, value in scan_operands().items()}
+    with pytest.raises(tilescan.InvalidArgument, match="stream"):
+        tilescan.scan(**operands, stream=123)
+
+
 def test_prepare_says_why_not():
     if tilescan.info()["cuda"]["available"]:
         tilescan.prepare()

@@ -86,7 +86,8 @@ def alone(operands, begin, end, **options):
                                      return_final_states=True, **options)
 
 
-@pytest.mark.parametrize("ids", [[0, 1, 2, 3], [5, 7, -1, 9], [-3, -2, -1, 0]], ids=str)
+@pytest.mark.parametrize("ids", [[0, 1, 2, 3], [5, 7, -1, 9], [-3, -2, -1, 0],
+                                 [0, -(2**31), 2**31 - 1, -1]], ids=str)
 @pytest.mark.parametrize("id_dtype", [torch.int32, torch.int64], ids=str)
 def test_seq_idx_keeps_sequences_apart(ids, id_dtype):
     """Negative ids are ids like others, and initial_states go to rows that begin with id 0."""

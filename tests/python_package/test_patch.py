@@ -62,6 +62,17 @@ def test_another_mamba_ssm_comes_back(monkeypatch):
     assert all(sys.modules[name] is module for name, module in theirs.items())
 
 
+def test_what_fails_patches_nothing(monkeypatch):
+    theirs = types.ModuleType("mamba_ssm")
+    monkeypatch.setitem(sys.modules, "mamba_ssm", theirs)
+    monkeypatch.delitem(sys.modules, "tilescan.mamba_ssm", raising=False)
+    monkeypatch.setattr(importlib, "import_module", lambda name: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        tilescan.patch()
+    assert sys.modules["mamba_ssm"] is theirs
+    assert not tilescan._patch._placed
+
+
 def test_importing_patches_nothing():
     assert not any(getattr(sys.modules.get(name), "__name__", "").startswith("tilescan")
                    for name in NAMES)

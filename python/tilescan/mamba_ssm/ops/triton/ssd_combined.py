@@ -60,12 +60,13 @@ def mamba_chunk_scan_combined(x: torch.Tensor, dt: torch.Tensor, A: torch.Tensor
     states_of_varlen = C.dtype
     if B.dtype != C.dtype or B.dtype not in (x.dtype, torch.float32):
         B, C = B.float(), C.float()
-    if seq_idx is not None:
+    if seq_idx is not None and seq_idx.dim() == 2:  # else the operator says what is wrong
         if initial_states is not None and seq_idx.shape[1] > 0:
             begins_with_zero = (seq_idx[:, 0] == 0)[:, None, None, None]
             initial_states = torch.where(begins_with_zero, initial_states, 0)
-        # Negative ids are ids like others here; in tilescan.scan() they are padding.
-        seq_idx = (seq_idx & 0x7FFFFFFF).to(torch.int32)
+        # Any integer is an id here; in tilescan.scan() negative ones are padding.
+        is_change = seq_idx[:, 1:] != seq_idx[:, :-1]
+        seq_idx = torch.nn.functional.pad(is_change.cumsum(1), (1, 0)).to(torch.int32)
     options = dict(D=D, z=z, dt_bias=dt_bias, dt_softplus=dt_softplus, dt_limit=tuple(dt_limit))
     results = tilescan.torch.scan(
         x, dt, A, B, C, initial_states=initial_states, seq_idx=seq_idx,
