@@ -17,12 +17,15 @@ namespace {
 
 class StateUpdateInvarianceOn : public ::testing::TestWithParam<Target> {
  protected:
-  static StateUpdateCase BatchCase(DType dtype, int64_t num_tokens) {
-    StateUpdateCase c = RandomStateUpdateCase("invariance", {5, num_tokens, 4, 24, 2, 40}, 1700);
+  static StateUpdateCase BatchCase(DType dtype, int64_t num_tokens, int64_t batch = 5) {
+    StateUpdateCase c =
+        RandomStateUpdateCase("invariance", {batch, num_tokens, 4, 24, 2, 40}, 1700);
     AddOptionalOperands(&c, 1700);
     c.state_dtype = c.x_dtype = c.out_dtype = dtype;
     return c;
   }
+  // States enough for seven threads: small steps take fewer than they may.
+  static constexpr int64_t kLargeBatch = 32;
   static constexpr DType kDTypes[] = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
 };
 
@@ -31,31 +34,39 @@ TEST_P(StateUpdateInvarianceOn, NumberOfThreads) {
     for (const int64_t num_tokens : {0, 3}) {
       Target target = GetParam();
       target.num_threads = 1;
-      const StateUpdateOperands expected = Solve(BatchCase(dtype, num_tokens), target);
+      const StateUpdateOperands expected = Solve(BatchCase(dtype, num_tokens, kLargeBatch), target);
       for (const int32_t num_threads : {2, 3, 7}) {
         target.num_threads = num_threads;
-        ExpectSameBits(Solve(BatchCase(dtype, num_tokens), target), expected,
+        ExpectSameBits(Solve(BatchCase(dtype, num_tokens, kLargeBatch), target), expected,
                        std::to_string(num_threads) + " threads");
       }
     }
   }
 }
 
-// Runs tasks one after another on the calling thread, last first.
-void RunBackwards(void*, int32_t num_tasks, tilescan_task task, void* task_context) {
+// Runs tasks one after another on the calling thread, last first. context: an int32_t that becomes
+// the number of tasks.
+void RunBackwards(void* context, int32_t num_tasks, tilescan_task task, void* task_context) {
+  *static_cast<int32_t*>(context) = num_tasks;
   for (int32_t idx = num_tasks - 1; idx >= 0; --idx) task(task_context, idx);
 }
 
 TEST_P(StateUpdateInvarianceOn, ExecutorOfTheCaller) {
-  const StateUpdateOperands expected = Solve(BatchCase(DType::kFloat32, 0), GetParam());
-  const tilescan_executor executor = {nullptr, RunBackwards};
-  tilescan_options options = GetParam().Options();
-  options.executor = &executor;
-  options.num_threads = 5;
-  const StateUpdateOperands operands = BuildOperands(BatchCase(DType::kFloat32, 0));
-  const RunResult result = RunCall(operands, options);
-  EXPECT_TRUE(result.ok()) << result.message;
-  ExpectSameBits(operands, expected, "backwards");
+  for (const int64_t batch : {int64_t{1}, kLargeBatch}) {
+    const StateUpdateCase c = BatchCase(DType::kFloat32, 0, batch);
+    const StateUpdateOperands expected = Solve(c, GetParam());
+    int32_t num_tasks = 1;
+    const tilescan_executor executor = {&num_tasks, RunBackwards};
+    tilescan_options options = GetParam().Options();
+    options.executor = &executor;
+    options.num_threads = 5;
+    const StateUpdateOperands operands = BuildOperands(c);
+    const RunResult result = RunCall(operands, options);
+    EXPECT_TRUE(result.ok()) << result.message;
+    ExpectSameBits(operands, expected, "backwards");
+    // The reference runs on the caller's thread alone.
+    EXPECT_EQ(num_tasks, batch == 1 || GetParam().backend == "reference" ? 1 : 5);
+  }
 }
 
 TEST_P(StateUpdateInvarianceOn, ARowAlone) {
@@ -113,7 +124,7 @@ TEST_P(StateUpdateInvarianceOn, WhichSlots) {
 
 TEST_P(StateUpdateInvarianceOn, RunsAtTheSameTime) {
   constexpr size_t kNumThreads = 4;
-  const StateUpdateCase c = BatchCase(DType::kFloat32, 0);
+  const StateUpdateCase c = BatchCase(DType::kFloat32, 0, kLargeBatch);
   Target target = GetParam();
   target.num_threads = 2;
   const StateUpdateOperands expected = Solve(c, target);
