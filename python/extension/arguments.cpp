@@ -28,16 +28,16 @@ size_t Signature::Find(nb::handle name) const {
 }
 
 Arguments::Arguments(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs,
-                     size_t skip)
+                     const Positions& positions)
     : signature_(signature) {
   const std::string function = std::string(signature.function()) + "()";
-  const size_t num_values = args.size() - skip;
-  if (num_values > signature.num_required()) {
-    ThrowTypeError(function + " takes " + std::to_string(signature.num_required()) +
+  const size_t num_values = args.size() - positions.skip;
+  if (num_values > positions.most) {
+    ThrowTypeError(function + " takes " + std::to_string(positions.most) +
                    " positional arguments, but " + std::to_string(num_values) + " were given");
   }
   for (size_t idx = 0; idx < num_values; ++idx) {
-    values_[idx] = PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(idx + skip));
+    values_[idx] = PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(idx + positions.skip));
   }
   PyObject *name = nullptr, *value = nullptr;
   Py_ssize_t position = 0;

@@ -37,10 +37,14 @@ class Signature {
 // The values of one call, in the signature's order. None counts as not given.
 class Arguments {
  public:
-  // skip: positional values that are not of the signature, in front. Throws TypeError for too many
-  // values, for a name twice or unknown, and for a required one that is missing.
+  struct Positions {
+    size_t skip = 0;  // values in front that are not of the signature
+    size_t most;      // values of the signature that may be given by position
+  };
+  // Throws TypeError for too many values, for a name twice or unknown, and for a required one that
+  // is missing.
   Arguments(const Signature& signature, const nanobind::args& args, const nanobind::kwargs& kwargs,
-            size_t skip);
+            const Positions& positions);
 
   // The value at a place, or an empty handle.
   nanobind::handle operator[](size_t idx) const { return values_[idx]; }

@@ -96,8 +96,9 @@ SharedPlan MakePlan(const Args& args, const tilescan_options& options, const Dev
 // What both ways of using a call share: everything but its outputs' memory.
 template <typename Args>
 struct PreparedCall {
-  PreparedCall(const nb::args& positional, const nb::kwargs& named, size_t skip)
-      : given(SignatureOf<Args>(), positional, named, skip),
+  PreparedCall(const nb::args& positional, const nb::kwargs& named,
+               const Arguments::Positions& positions)
+      : given(SignatureOf<Args>(), positional, named, positions),
         place(ReadPlace(given[Operation<Args>::kXIdx], given[PlaceOf<Args>(Option::kStream)])),
         current(place),
         reader(Operation<Args>::kName, place.device, place.stream) {
@@ -174,7 +175,10 @@ void RefuseGradients(const PreparedCall<Args>& call) {
 
 template <typename Args>
 nb::object RunCall(const nb::args& args, const nb::kwargs& kwargs, Gradients gradients) {
-  PreparedCall<Args> call(args, kwargs, 0);
+  // tilescan.torch gives everything by position, which spares it a dict.
+  const size_t most = gradients == Gradients::kElsewhere ? SignatureOf<Args>().size()
+                                                         : Operation<Args>::kNumRequired;
+  PreparedCall<Args> call(args, kwargs, {.most = most});
   if (gradients == Gradients::kRefused) RefuseGradients(call);
   const Outputs<Args> outputs(&call);
   const size_t workspace_bytes = tilescan_plan_workspace_bytes(call.plan.get());
@@ -193,7 +197,7 @@ nb::object RunCall(const nb::args& args, const nb::kwargs& kwargs, Gradients gra
 
 template <typename Args>
 nb::str DescribeCall(const nb::args& args, const nb::kwargs& kwargs) {
-  const PreparedCall<Args> call(args, kwargs, 1);
+  const PreparedCall<Args> call(args, kwargs, {.skip = 1, .most = Operation<Args>::kNumRequired});
   std::string text(tilescan_plan_describe(call.plan.get(), nullptr, 0), '\0');
   tilescan_plan_describe(call.plan.get(), text.data(), text.size() + 1);
   return nb::str(text.data(), text.size());

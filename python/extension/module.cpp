@@ -73,7 +73,7 @@ void Define(nb::module_& module) {
         return RunCall<ScanArgs>(args, kwargs, Gradients::kElsewhere);
       },
       nb::sig("def scan_below_autograd(*args: typing.Any, **kwargs: typing.Any) -> typing.Any"),
-      "scan(), whose caller looks after gradients.");
+      "scan(), with any argument by position; its caller looks after gradients.");
   module.def(
       "state_update_below_autograd",
       [](const nb::args& args, const nb::kwargs& kwargs) {
@@ -81,7 +81,7 @@ void Define(nb::module_& module) {
       },
       nb::sig("def state_update_below_autograd(*args: typing.Any, **kwargs: typing.Any)"
               " -> typing.Any"),
-      "state_update(), whose caller looks after gradients.");
+      "state_update(), with any argument by position; its caller looks after gradients.");
   module.def("forget_plans", &ForgetPlans, "Empties the cache of plans.");
   module.def("num_plans", &NumPlans, "How many plans the cache holds.");
   module.attr("__version__") = tilescan_version();

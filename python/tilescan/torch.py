@@ -2,7 +2,10 @@
 
 They work under torch.compile(fullgraph=True) and torch.export, run on torch's current stream, and take
 memory from torch's allocator, so CUDA graphs capture them (after tilescan.prepare(), or one call).
+num_threads=0 means torch.get_num_threads() here.
 There is no backward yet: asking for a gradient raises tilescan.Unsupported.
+
+scan() and state_update() call the library without torch's dispatcher where it would do nothing else.
 """
 
 from __future__ import annotations
@@ -32,14 +35,34 @@ _library.define(
     tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order))
 
 
+# What looks at calls of operators; torch has no public name for it.
+_num_dispatch_modes = torch._C._len_torch_dispatch_stack
+_has_function_mode = torch._C._is_torch_function_mode_enabled
+_has_transforms = torch._C._are_functorch_transforms_active
+_is_traced = torch._C._get_tracing_state
+_is_profiled = torch._C._autograd._profiler_enabled
+
+
 # ---- Kernels -----------------------------------------------------------------------------------
 
-def _scan_forward(x, dt, A, B, C, D=None, z=None, dt_bias=None, initial_states=None, seq_idx=None,
-                  cu_seqlens=None, *, states_every=0, return_final_states=False, **options):
-    outputs = _tilescan.scan_below_autograd(
-        x, dt, A, B, C, D=D, z=z, dt_bias=dt_bias, initial_states=initial_states, seq_idx=seq_idx,
-        cu_seqlens=cu_seqlens, states_every=states_every,
-        return_final_states=return_final_states, **options)
+def _num_threads(x, asked):
+    return asked or (torch.get_num_threads() if x.is_cpu else 0)
+
+
+def _scan(x, dt, A, B, C, D=None, z=None, dt_bias=None, initial_states=None, seq_idx=None,
+          cu_seqlens=None, *, dt_softplus=False, dt_limit=None, backend=None, kernel=None,
+          instruction_set=None, num_threads=0, check_indices=False, chunk_size=0, states_every=0,
+          return_final_states=False, state_dtype=None):
+    return _tilescan.scan_below_autograd(
+        x, dt, A, B, C, D, z, dt_bias, initial_states, seq_idx, cu_seqlens, None, None, None,
+        dt_softplus, dt_limit, backend, kernel, instruction_set, chunk_size,
+        _num_threads(x, num_threads), check_indices, None, states_every,
+        return_final_states, state_dtype)
+
+
+def _scan_forward(x, *operands, states_every=0, return_final_states=False, **options):
+    outputs = _scan(x, *operands, states_every=states_every,
+                    return_final_states=return_final_states, **options)
     # An operator always has all its outputs: those not asked for are empty.
     rest = iter(outputs[1:] if isinstance(outputs, tuple) else ())
     return (outputs[0] if isinstance(outputs, tuple) else outputs,
@@ -48,10 +71,12 @@ def _scan_forward(x, dt, A, B, C, D=None, z=None, dt_bias=None, initial_states=N
 
 
 def _state_update(state, x, dt, A, B, C, D=None, z=None, dt_bias=None, state_batch_indices=None,
-                  fresh=None, num_accepted=None, **options):
+                  fresh=None, num_accepted=None, *, dt_softplus=False, dt_limit=None, backend=None,
+                  kernel=None, instruction_set=None, num_threads=0, check_indices=False):
     out = _tilescan.state_update_below_autograd(
-        state, x, dt, A, B, C, D=D, z=z, dt_bias=dt_bias,
-        state_batch_indices=state_batch_indices, fresh=fresh, num_accepted=num_accepted, **options)
+        state, x, dt, A, B, C, D, z, dt_bias, state_batch_indices, fresh, num_accepted,
+        None, dt_softplus, dt_limit, backend, kernel, instruction_set, 0,
+        _num_threads(x, num_threads), check_indices)
     torch.autograd.graph.increment_version(state)
     return out
 
@@ -59,6 +84,23 @@ def _state_update(state, x, dt, A, B, C, D=None, z=None, dt_bias=None, state_bat
 for _device in ("CPU", "CUDA"):
     _library.impl("scan_forward", _scan_forward, _device)
     _library.impl("state_update", _state_update, _device)
+
+
+_PLAIN_TYPES = frozenset((torch.Tensor, torch.nn.Parameter, type(None)))
+
+
+def _is_kernel_alone(x, *others) -> bool:
+    """Whether torch's dispatcher would do nothing but call the kernel, for which it takes longer than
+    a small decoding step: no tracing, transform, mode or profiler looks at the call, operands are
+    plain tensors on a device that has a kernel, and no gradient is wanted."""
+    if (torch.compiler.is_compiling() or _num_dispatch_modes() or _has_function_mode()
+            or _has_transforms() or _is_traced() or _is_profiled()
+            or not _PLAIN_TYPES.issuperset(map(type, others)) or type(x) not in _PLAIN_TYPES):
+        return False
+    if torch.is_grad_enabled() and any(operand is not None and operand.requires_grad
+                                       for operand in (x, *others)):
+        return False
+    return x.is_cpu or x.is_cuda
 
 
 # ---- Shapes ------------------------------------------------------------------------------------
@@ -125,6 +167,13 @@ def scan(x: torch.Tensor, dt: torch.Tensor, A: torch.Tensor, B: torch.Tensor, C:
          state_dtype: torch.dtype | None = None) -> typing.Any:
     """tilescan.scan() as a torch operator: the same operands, options, returns and errors, without
     outputs to write to and without stream (torch's current one is used)."""
+    if _is_kernel_alone(x, dt, A, B, C, D, z, dt_bias, initial_states, seq_idx, cu_seqlens):
+        return _scan(
+            x, dt, A, B, C, D, z, dt_bias, initial_states, seq_idx, cu_seqlens,
+            dt_softplus=dt_softplus, dt_limit=dt_limit, backend=backend, kernel=kernel,
+            instruction_set=instruction_set, chunk_size=chunk_size, num_threads=num_threads,
+            check_indices=check_indices, states_every=states_every,
+            return_final_states=return_final_states, state_dtype=state_dtype)
     out, final_states, states_out = torch.ops.tilescan.scan_forward(
         x, dt, A, B, C, D, z, dt_bias, initial_states, seq_idx, cu_seqlens,
         dt_softplus=dt_softplus, dt_limit=dt_limit, backend=backend, kernel=kernel,
@@ -148,6 +197,12 @@ def state_update(state: torch.Tensor, x: torch.Tensor, dt: torch.Tensor, A: torc
                  check_indices: bool = False) -> torch.Tensor:
     """tilescan.state_update() as a torch operator: the same operands, options, returns and errors,
     without out= and without stream (torch's current one is used)."""
+    if _is_kernel_alone(x, state, dt, A, B, C, D, z, dt_bias, state_batch_indices, fresh,
+                        num_accepted):
+        return _state_update(
+            state, x, dt, A, B, C, D, z, dt_bias, state_batch_indices, fresh, num_accepted,
+            dt_softplus=dt_softplus, dt_limit=dt_limit, backend=backend, kernel=kernel,
+            instruction_set=instruction_set, num_threads=num_threads, check_indices=check_indices)
     out = torch.ops.tilescan.state_update(
         state, x, dt, A, B, C, D, z, dt_bias, state_batch_indices, fresh, num_accepted,
         dt_softplus=dt_softplus, dt_limit=dt_limit, backend=backend, kernel=kernel,

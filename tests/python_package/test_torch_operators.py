@@ -4,6 +4,9 @@ import pytest
 import tilescan
 import tilescan.torch
 import torch
+from tilescan import _tilescan
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 OPCHECKS = ("test_schema", "test_autograd_registration", "test_faketensor",
             "test_aot_dispatch_dynamic")
@@ -138,3 +141,91 @@ def test_errors_are_the_library_s():
     x, dt, A, B, C = scan_operands()
     with pytest.raises(tilescan.InvalidArgument, match="scan_forward: A has shape"):
         tilescan.torch.scan(x, dt, A[:3], B, C)
+
+
+# ---- Calls that go past torch's dispatcher, and those that must not ----------------------------
+
+class Seen(TorchDispatchMode):
+    """The operators that torch sees."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.names.append(function.name())
+        return function(*args, **(kwargs or {}))
+
+
+def calls(operands=None, **options):
+    """One call of each function."""
+    tilescan.torch.scan(*(operands or scan_operands()), **options)
+    tilescan.torch.state_update(*update_operands(), **options)
+
+
+def test_modes_see_the_operators():
+    with Seen() as seen:
+        calls()
+    names = [name for name in seen.names if name.startswith("tilescan::")]
+    assert names == ["tilescan::scan_forward", "tilescan::state_update"]
+
+
+def test_profilers_see_the_operators():
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        calls()
+    assert {"tilescan::scan_forward", "tilescan::state_update"} <= {
+        event.key for event in profile.key_averages()}
+
+
+def test_tracers_see_the_operator():
+    traced = torch.jit.trace(lambda *operands: tilescan.torch.scan(*operands), scan_operands(),
+                             check_trace=False)
+    assert "tilescan::scan_forward" in str(traced.graph)
+
+
+def test_plain_calls_reach_the_library_alone(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("torch's dispatcher was called")
+
+    monkeypatch.setattr(torch.ops.tilescan, "scan_forward", refuse)
+    monkeypatch.setattr(torch.ops.tilescan, "state_update", refuse)
+    calls()
+    x, dt, A, B, C = scan_operands()
+    A = torch.nn.Parameter(A)
+    with torch.no_grad():
+        calls((x, dt, A, B, C))
+    with pytest.raises(AssertionError, match="dispatcher"):
+        calls((x, dt, A, B, C))
+
+
+def test_mapped_over_a_dimension():
+    x, dt, A, B, C = scan_operands()
+    many = torch.stack([x, 2 * x, -x])
+    got = torch.vmap(lambda each: tilescan.torch.scan(each, dt, A, B, C))(many)
+    want = torch.stack([tilescan.torch.scan(each, dt, A, B, C) for each in many])
+    assert torch.equal(got, want)
+
+
+@pytest.mark.parametrize("kind", ["fake", "meta"])
+def test_shapes_alone(kind):
+    operands = scan_operands()
+    with FakeTensorMode() if kind == "fake" else torch.device("meta"):
+        operands = [torch.empty_strided(operand.shape, operand.stride()) for operand in operands]
+        out = tilescan.torch.scan(*operands)
+    assert out.shape == (2, 37, 4, 8) and type(out) is type(operands[0])
+
+
+def test_threads_are_those_of_torch():
+    before = torch.get_num_threads()
+    try:
+        for num_threads in (1, 3):
+            torch.set_num_threads(num_threads)
+            _tilescan.forget_plans()
+            calls()
+            torch.ops.tilescan.scan_forward(*scan_operands())
+            calls(num_threads=num_threads)
+            assert _tilescan.num_plans() == 2, "one plan of each operation"
+            calls(num_threads=num_threads + 1)
+            assert _tilescan.num_plans() == 4
+    finally:
+        torch.set_num_threads(before)

@@ -10,12 +10,7 @@ import tilescan.torch
 
 __all__ = ["selective_state_update"]
 
-
-def _with_heads(tensor: torch.Tensor | None, ndim: int, dim: int) -> torch.Tensor | None:
-    """A view with the dimension of heads, of size 1, where the form without heads has none."""
-    if tensor is None or tensor.dim() != ndim:
-        return tensor
-    return tensor.unsqueeze(dim)
+_NO_LIMIT = (-math.inf, math.inf)
 
 
 def selective_state_update(state: torch.Tensor, x: torch.Tensor, dt: torch.Tensor, A: torch.Tensor,
@@ -46,10 +41,16 @@ def selective_state_update(state: torch.Tensor, x: torch.Tensor, dt: torch.Tenso
             which is Mamba-1's. tilescan.Unsupported: when a gradient of out is asked for.
     """
     has_heads = state.dim() > 3
+    # Each operand that has no dimension of heads gets one, of size 1.
     out = tilescan.torch.state_update(
-        _with_heads(state, 3, 1), _with_heads(x, 2, 1), _with_heads(dt, 2, 1),
-        _with_heads(A, 2, 0), _with_heads(B, 2, 1), _with_heads(C, 2, 1),
-        D=_with_heads(D, 1, 0), z=_with_heads(z, 2, 1), dt_bias=_with_heads(dt_bias, 1, 0),
-        dt_softplus=dt_softplus, dt_limit=(-math.inf, math.inf),
-        state_batch_indices=state_batch_indices)
+        state if has_heads else state.unsqueeze(1),
+        x.unsqueeze(1) if x.dim() == 2 else x,
+        dt.unsqueeze(1) if dt.dim() == 2 else dt,
+        A.unsqueeze(0) if A.dim() == 2 else A,
+        B.unsqueeze(1) if B.dim() == 2 else B,
+        C.unsqueeze(1) if C.dim() == 2 else C,
+        D=D.unsqueeze(0) if D is not None and D.dim() == 1 else D,
+        z=z.unsqueeze(1) if z is not None and z.dim() == 2 else z,
+        dt_bias=dt_bias.unsqueeze(0) if dt_bias is not None and dt_bias.dim() == 1 else dt_bias,
+        dt_softplus=dt_softplus, dt_limit=_NO_LIMIT, state_batch_indices=state_batch_indices)
     return out if has_heads else out.squeeze(1)
