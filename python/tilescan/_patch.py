@@ -1,9 +1,10 @@
-"""Puts the drop-in packages where other programs import them from, and takes them back."""
+"""Puts tilescan where other programs look for operators, and takes it back."""
 
 import importlib
 import pkgutil
 import sys
 import types
+import typing
 import warnings
 
 # Packages of tilescan, by the name under which programs look for them.
@@ -13,26 +14,42 @@ _placed: set[str] = set()
 
 
 def patch() -> None:
-    """Makes `import mamba_ssm` give tilescan.mamba_ssm, in this process, until unpatch().
+    """Puts tilescan's operators where other programs look for them, in this process, until unpatch().
 
-    transformers looks operators up when it imports a model's code, so call this before. It falls back
-    to its own PyTorch code for operators that are not there. A public mamba_ssm that was imported
-    before stays with those who hold it, and is back after unpatch(). Can be called again.
+    `import mamba_ssm` gives tilescan.mamba_ssm. A public mamba_ssm that was imported before stays with
+    those who hold it, and is back after unpatch(). On CPUs the Mamba-2 layers of transformers run by
+    tilescan, whenever they were imported; on GPUs transformers looks operators up when it imports a
+    model's code, so call this before. Can be called again.
+
+    Raises:
+        Unsupported: transformers has another forward than is known, for code that is imported already;
+            for code imported later, its import raises it.
     """
     if _placed:
         return
-    _warn_of_transformers()
-    modules = {package: _modules_of(package) for package in _PACKAGES}  # fails before anything is done
-    for package in _PACKAGES:
-        for name in [name for name in sys.modules if _is_in(name, package)]:
-            _replaced[name] = sys.modules.pop(name)
-        for name, module in modules[package]:
-            sys.modules[name] = module
-            _placed.add(name)
+    from tilescan import _transformers  # needs torch, and tilescan.mamba_ssm does too
+
+    _warn_of_transformers(_transformers.is_replaced_in)
+    try:
+        for package in _PACKAGES:
+            for name in [name for name in sys.modules if _is_in(name, package)]:
+                _replaced[name] = sys.modules.pop(name)
+            for name, module in _modules_of(package):
+                sys.modules[name] = module
+                _placed.add(name)
+        _transformers.replace_forwards()
+    except BaseException:
+        unpatch()
+        raise
 
 
 def unpatch() -> None:
-    """Takes back what patch() did to imports. Code that looked operators up meanwhile keeps them."""
+    """Takes back what patch() did. Code that looked operators up meanwhile keeps them."""
+    if not _placed and not _replaced:
+        return
+    from tilescan import _transformers
+
+    _transformers.restore_forwards()
     for name in _placed:
         sys.modules.pop(name, None)
     sys.modules.update(_replaced)
@@ -51,10 +68,12 @@ def _modules_of(package: str) -> list[tuple[str, types.ModuleType]]:
     return [(name.removeprefix("tilescan."), importlib.import_module(name)) for name in names]
 
 
-def _warn_of_transformers() -> None:
+def _warn_of_transformers(is_replaced_in: typing.Callable[[str], bool]) -> None:
+    has_gpu = importlib.import_module("torch").cuda.is_available()
     imported = [name for name, module in sys.modules.items()
                 if name.startswith("transformers.models.") and ".modeling_" in name
-                and any("selective_state_update" in attribute for attribute in vars(module))]
+                and any("selective_state_update" in attribute for attribute in vars(module))
+                and (has_gpu or not is_replaced_in(name))]
     if imported:
-        warnings.warn(f"tilescan.patch() has no effect on what is imported already: "
-                      f"{', '.join(sorted(imported))}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"tilescan.patch() has no effect{' on GPUs' if has_gpu else ''} for what is "
+                      f"imported already: {', '.join(sorted(imported))}", RuntimeWarning, stacklevel=3)

@@ -28,11 +28,10 @@ def patched():
         tilescan.unpatch()
 
 
+@pytest.mark.filterwarnings("ignore:tilescan.patch:RuntimeWarning")
 def test_imports_find_tilescan_until_unpatch():
     before = {name: sys.modules.get(name) for name in NAMES}
-    with pytest.warns(RuntimeWarning, match="modeling_mamba2") if is_code_loaded() else (
-            contextlib.nullcontext()):
-        tilescan.patch()
+    tilescan.patch()
     try:
         from mamba_ssm.ops.triton.ssd_combined import mamba_chunk_scan_combined
         assert mamba_chunk_scan_combined.__module__ == "tilescan.mamba_ssm.ops.triton.ssd_combined"
@@ -47,8 +46,16 @@ def test_imports_find_tilescan_until_unpatch():
     tilescan.unpatch()  # again: no change
 
 
-def is_code_loaded():
-    return "transformers.models.mamba2.modeling_mamba2" in sys.modules
+def test_warns_of_what_it_comes_too_late_for():
+    """Layers that are replaced on CPUs are no reason there; others are."""
+    importlib.import_module("transformers.models.bamba.modeling_bamba")
+    importlib.import_module("transformers.models.falcon_h1.modeling_falcon_h1")
+    try:
+        with pytest.warns(RuntimeWarning, match="modeling_falcon_h1") as warned:
+            tilescan.patch()
+    finally:
+        tilescan.unpatch()
+    assert ("modeling_bamba" in str(warned[0].message)) == torch.cuda.is_available()
 
 
 @pytest.mark.filterwarnings("ignore:tilescan.patch:RuntimeWarning")

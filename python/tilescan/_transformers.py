@@ -1,0 +1,231 @@
+"""The Mamba-2 layers of transformers on CPUs: a forward that runs the scan and the step by tilescan.
+
+patch() puts it in, for code that is imported already and for code that will be. It takes part where
+tensors are on the CPU and no gradient is wanted; otherwise the layer's own forward runs. The layers of
+these models have one and the same forward in the versions of transformers tried, which this one follows
+in what it does with caches and masks.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.abc
+import importlib.machinery
+import importlib.metadata
+import inspect
+import sys
+import types
+import typing
+
+import torch
+
+import tilescan.torch
+from tilescan.errors import Unsupported
+from tilescan.mamba_ssm.ops.triton.ssd_combined import mamba_chunk_scan_combined
+
+_TRIED = "5.24"
+_LAYERS = {"transformers.models.mamba2.modeling_mamba2": "Mamba2Mixer",
+           "transformers.models.bamba.modeling_bamba": "BambaMixer",
+           "transformers.models.granitemoehybrid.modeling_granitemoehybrid":
+               "GraniteMoeHybridMambaLayer",
+           "transformers.models.nemotron_h.modeling_nemotron_h": "NemotronHMamba2Mixer",
+           "transformers.models.zamba2.modeling_zamba2": "Zamba2MambaMixer"}
+_PARAMETERS = ("self", "hidden_states", "cache", "attention_mask", "kwargs")
+# All that the forward of the versions tried names: one that names more does more than is done here.
+_NAMES = frozenset(
+    """A_log D activation apply_mask_to_padding_states bias causal_conv1d_fn causal_conv1d_update
+    chunk_size conv1d conv_dim conv_kernel_size dt_bias dtype exp expand float get_conv_state
+    get_recurrent_state head_dim in_proj intermediate_size is_recording_past layer_idx
+    mamba2_chunk_scan mamba2_selective_state_update mamba2_split_conv1d_scan_combined n_groups norm
+    num_heads out_proj reshape shape split squeeze ssm_state_size time_step_limit to torch training
+    transpose update_conv_state update_recurrent_state variance_epsilon view weight""".split())
+_NO_LIMIT = (-float("inf"), float("inf"))
+_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+
+_originals: dict[type, typing.Any] = {}
+
+
+# ---- Putting it in -----------------------------------------------------------------------------
+
+def replace_forwards() -> None:
+    """Replaces the forward of all these layers. Raises Unsupported for one that is not as known."""
+    sys.meta_path.insert(0, _FINDER)
+    for name in _LAYERS:
+        if name in sys.modules:
+            _replace_in(sys.modules[name])
+
+
+def restore_forwards() -> None:
+    if _FINDER in sys.meta_path:
+        sys.meta_path.remove(_FINDER)
+    for layer, original in _originals.items():
+        layer.forward = original
+    _originals.clear()
+
+
+def is_replaced_in(module_name: str) -> bool:
+    return module_name in _LAYERS
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules with such layers as Python does, and replaces forwards once they are there."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname not in _LAYERS:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_and_replace(module: types.ModuleType) -> None:
+            execute(module)
+            if _FINDER in sys.meta_path:
+                _replace_in(module)
+
+        spec.loader.exec_module = execute_and_replace  # this import's loader alone
+        return spec
+
+
+_FINDER = _Finder()
+
+
+def _replace_in(module: types.ModuleType) -> None:
+    layer = getattr(module, _LAYERS[module.__name__], None)
+    _check(module.__name__, layer)
+    _originals[layer] = layer.forward
+    layer.forward = _forward_for(layer.forward)
+
+
+def _check(module_name: str, layer: typing.Any) -> None:
+    where = f"patch: {module_name}.{_LAYERS[module_name]}"
+    tried = (f"transformers is {importlib.metadata.version('transformers')}, tried with {_TRIED}; "
+             "without patch() it runs as it is")
+    if layer is None:
+        raise Unsupported(f"{where} is not there: {tried}")
+    forward = inspect.unwrap(layer.forward)
+    parameters = tuple(inspect.signature(forward).parameters)
+    if parameters != _PARAMETERS:
+        raise Unsupported(f"{where}.forward takes ({', '.join(parameters)}), expected "
+                          f"({', '.join(_PARAMETERS)}): {tried}")
+    unknown = sorted(set(forward.__code__.co_names) - _NAMES)
+    if unknown:
+        raise Unsupported(f"{where}.forward does more than is known, by the names "
+                          f"{', '.join(unknown)}: {tried}")
+
+
+# ---- The forward -------------------------------------------------------------------------------
+
+def _forward_for(original: typing.Callable) -> typing.Callable:
+    @functools.wraps(original)
+    def forward(self, hidden_states, cache=None, attention_mask=None, **kwargs):
+        if not _can_run(self, hidden_states, kwargs):
+            return original(self, hidden_states, cache=cache, attention_mask=attention_mask, **kwargs)
+        return _run(self, hidden_states, cache, attention_mask, kwargs)
+
+    return forward
+
+
+def _can_run(layer: typing.Any, hidden_states: torch.Tensor, kwargs: dict) -> bool:
+    if not hidden_states.is_cpu or hidden_states.dtype not in _DTYPES:
+        return False
+    # An older name of cache, and weights that accelerate fetches, are the layer's own business.
+    if "cache_params" in kwargs or hasattr(layer.conv1d, "_hf_hook"):
+        return False
+    return not torch.is_grad_enabled() or not (
+        hidden_states.requires_grad or any(weight.requires_grad for weight in layer.parameters()))
+
+
+def _run(layer: typing.Any, hidden_states: torch.Tensor, cache: typing.Any,
+         attention_mask: torch.Tensor | None, kwargs: dict) -> torch.Tensor:
+    seqlen = hidden_states.shape[1]
+    idx = layer.layer_idx
+    # Before the cache is told of these tokens: it has a state from the first ones on.
+    conv_state = None if cache is None else cache.get_conv_state(idx, state_idx=0)
+    state = None if cache is None else cache.get_recurrent_state(idx, state_idx=0)
+
+    projected = layer.in_proj(_masked(hidden_states, attention_mask))
+    gate, xBC, dt = projected.split([layer.intermediate_size, layer.conv_dim, layer.num_heads], -1)
+    seq_idx = _seq_idx(seqlen, kwargs)
+    if conv_state is not None and seqlen == 1 and not cache.is_recording_past(idx):
+        xBC = _convolve_one(layer, xBC, conv_state)
+    else:
+        if cache is not None:
+            xBC = cache.update_conv_state(xBC.transpose(1, 2), idx,
+                                          conv_kernel_size=layer.conv_kernel_size).transpose(1, 2)
+        xBC = _convolve(layer, xBC, seq_idx)[:, -seqlen:]
+
+    x, B, C = _masked(xBC, attention_mask).split(
+        [layer.intermediate_size, *2 * [layer.n_groups * layer.ssm_state_size]], -1)
+    x = x.unflatten(-1, (layer.num_heads, layer.head_dim))
+    B, C = (each.unflatten(-1, (layer.n_groups, layer.ssm_state_size)) for each in (B, C))
+    A = -torch.exp(layer.A_log.float())
+    if state is not None and seqlen == 1:
+        out = tilescan.torch.state_update(
+            state, x[:, 0], dt[:, 0], A, B[:, 0], C[:, 0], D=layer.D, dt_bias=layer.dt_bias,
+            dt_softplus=True, dt_limit=_NO_LIMIT)
+    else:
+        out = mamba_chunk_scan_combined(
+            x, dt, A, B, C, layer.chunk_size, D=layer.D, dt_bias=layer.dt_bias,
+            initial_states=state, seq_idx=seq_idx, dt_softplus=True, dt_limit=layer.time_step_limit,
+            return_final_states=cache is not None)
+        if cache is not None:
+            out, final_states = out
+            cache.update_recurrent_state(final_states, layer_idx=idx)
+    out = layer.norm(out.reshape(gate.shape), gate)
+    return layer.out_proj(out.to(hidden_states.dtype))
+
+
+def _masked(rows: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+    """Zeros where tokens are padding: (batch, seqlen, any), by a mask (batch, seqlen)."""
+    return rows if attention_mask is None else (rows * attention_mask[:, :, None]).to(rows.dtype)
+
+
+def _seq_idx(seqlen: int, kwargs: dict) -> torch.Tensor | None:
+    """Which of the sequences packed in a row each token is of, (batch, seqlen), or None."""
+    seq_idx, cu_seqlens = kwargs.get("seq_idx"), kwargs.get("cu_seqlens")
+    if seq_idx is not None or cu_seqlens is None:
+        return seq_idx
+    tokens = torch.arange(seqlen, device=cu_seqlens.device, dtype=cu_seqlens.dtype)
+    return torch.bucketize(tokens, cu_seqlens[1:], right=True)[None]
+
+
+def _weight_and_bias(layer: typing.Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """As (width, conv_dim) and (conv_dim), fp32."""
+    convolution = layer.conv1d
+    weight = convolution.weight.squeeze(1).t().float().contiguous()
+    return weight, (weight.new_zeros(weight.shape[1]) if convolution.bias is None
+                    else convolution.bias.float())
+
+
+def _convolve(layer: typing.Any, rows: torch.Tensor, seq_idx: torch.Tensor | None) -> torch.Tensor:
+    """The causal convolution of (batch, tokens, conv_dim), sums in fp32, with the activation.
+
+    seq_idx: of the last tokens; those before belong with the first of them.
+    """
+    weight, bias = _weight_and_bias(layer)
+    num_tokens = rows.shape[1]
+    if seq_idx is not None and seq_idx.shape[1] < num_tokens:
+        before = seq_idx[:, :1].expand(-1, num_tokens - seq_idx.shape[1])
+        seq_idx = torch.cat([before, seq_idx], 1)
+    wide = rows.float()
+    out = torch.addcmul(bias, wide, weight[-1])
+    for distance in range(1, min(weight.shape[0], num_tokens)):
+        earlier = wide[:, :-distance]
+        if seq_idx is not None:
+            is_same = seq_idx[:, distance:] == seq_idx[:, :-distance]
+            earlier = torch.where(is_same[:, :, None], earlier, 0)
+        out[:, distance:].addcmul_(earlier, weight[-1 - distance])
+    return layer.act(out).to(rows.dtype)
+
+
+def _convolve_one(layer: typing.Any, rows: torch.Tensor, conv_state: torch.Tensor) -> torch.Tensor:
+    """The same of one token, (batch, 1, conv_dim); conv_state, (batch, conv_dim, tokens kept), moves
+    on by it."""
+    weight, bias = _weight_and_bias(layer)
+    conv_state.copy_(torch.cat([conv_state[..., 1:], rows.transpose(1, 2)], -1))
+    kept = conv_state[..., -weight.shape[0]:].float()
+    out = torch.addcmul(bias, kept[..., -1], weight[-1])
+    for distance in range(1, weight.shape[0]):
+        out.addcmul_(kept[..., -1 - distance], weight[-1 - distance])
+    return layer.act(out).to(rows.dtype)[:, None]
