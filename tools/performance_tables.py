@@ -7,7 +7,8 @@ A table stands between two markers, and everything between them is replaced:
     <!-- /table -->
 
 NAME is a result file, bench/results/NAME.json; KIND is one of environment, scan_forward, state_update, and
-for files of bench/gpu/gpu_bench.py gpu_environment, gpu_scan_forward, gpu_state_update.
+for files of bench/gpu/gpu_bench.py gpu_environment, gpu_scan_forward, gpu_state_update, and for those of
+bench/python/transformers_bench.py model.
 
 Examples:
   tools/performance_tables.py            # rewrites docs/performance.md
@@ -22,6 +23,7 @@ import re
 import sys
 
 import gpu_tables
+import model_tables
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MARKED = re.compile(r"<!-- table:(\w+):([\w.-]+) -->\n(.*?)<!-- /table -->", re.DOTALL)
@@ -166,16 +168,17 @@ def ceiling_text(name, rate):
 def environment_table(data):
     environment = data["environment"]
     processor = " ".join(filter(None, [environment["cpu"], f"({environment['cpu_model']})"]))
+    build = [environment["commit"], environment.get("compiler"), environment.get("build_type")]
     rows = [["processor", f"{processor}, {environment['instruction_set']}"],
             ["threads", str(environment["threads"])],
-            ["tilescan", f"{environment['commit']}, {environment['compiler']}, {environment['build_type']}"],
+            ["tilescan", ", ".join(filter(None, build))],
             ["date", environment["date"]]]
     rows += [[name, build] for name, build in environment.get("implementations", {}).items()]
     rows += [ceiling_text(name, rate) for name, rate in environment.get("ceilings", {}).items()]
     return markdown_table(["", ""], rows)
 
 
-def gpu_table(make_parts):
+def table_of_parts(make_parts):
     def make(data):
         text, header, rows = make_parts(data)
         return text + markdown_table(header, rows)
@@ -183,9 +186,10 @@ def gpu_table(make_parts):
 
 
 KINDS = {"environment": environment_table, "scan_forward": scan_forward_table,
-         "state_update": state_update_table, "gpu_environment": gpu_table(gpu_tables.environment_table),
-         "gpu_scan_forward": gpu_table(gpu_tables.scan_table),
-         "gpu_state_update": gpu_table(gpu_tables.update_table)}
+         "state_update": state_update_table, "gpu_environment": table_of_parts(gpu_tables.environment_table),
+         "gpu_scan_forward": table_of_parts(gpu_tables.scan_table),
+         "gpu_state_update": table_of_parts(gpu_tables.update_table),
+         "model": table_of_parts(model_tables.model_table)}
 
 
 def make_table(kind, name, results_dir):

@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import inspect
+import json
 import sys
 
 import pytest
@@ -12,6 +13,7 @@ import torch
 import transformers
 
 from accuracy import assert_agrees
+from conftest import REPOSITORY
 from peers import float64_arithmetic
 from tilescan import _transformers
 
@@ -292,3 +294,22 @@ def test_a_version_without_the_layer_is_refused(monkeypatch):
     monkeypatch.delattr(module, "Mamba2Mixer")
     with pytest.raises(tilescan.Unsupported, match="Mamba2Mixer is not there: transformers is"):
         tilescan.patch()
+
+
+def test_the_measuring_program(tmp_path, monkeypatch):
+    """It checks what it times, and its file becomes a table."""
+    monkeypatch.syspath_prepend(REPOSITORY / "bench" / "python")
+    monkeypatch.syspath_prepend(REPOSITORY / "tools")
+    model_tables = importlib.import_module("model_tables")
+    program = importlib.import_module("transformers_bench")
+    path, num_threads = tmp_path / "result.json", torch.get_num_threads()
+    monkeypatch.setattr(sys, "argv", [
+        "transformers_bench", "--seqlens", "16", "--new-tokens", "2", "--layers", "1", "--rounds", "1",
+        "--threads", str(num_threads), "--json", str(path)])
+    with torch.no_grad():
+        program.main()
+    data = json.loads(path.read_text())
+    assert data["environment"]["implementations"]["transformers"].startswith("transformers ")
+    _, _, rows = model_tables.model_table(data)
+    assert [row[0] for row in rows] == ["mamba2-130m/16", "mamba2-130m/decode-2"]
+    assert float(rows[0][6]) < 1e-5
