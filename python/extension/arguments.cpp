@@ -77,6 +77,16 @@ int64_t Arguments::Integer(size_t idx) const {
   return value;
 }
 
+void Arguments::Number(size_t idx, float* number) const {
+  if (!values_[idx].is_valid()) return;
+  const double value = PyFloat_AsDouble(values_[idx].ptr());
+  if (value == -1.0 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    ThrowWrongType(idx, "a number");
+  }
+  *number = static_cast<float>(value);
+}
+
 const char* Arguments::Name(size_t idx) const {
   if (!values_[idx].is_valid()) return nullptr;
   if (!PyUnicode_Check(values_[idx].ptr())) ThrowWrongType(idx, "a string");

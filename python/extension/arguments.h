@@ -53,7 +53,8 @@ class Arguments {
   // Values by place, with what they are when not given. Throw TypeError.
   bool Flag(size_t idx) const;
   int64_t Integer(size_t idx) const;
-  const char* Name(size_t idx) const;  // NULL when not given
+  void Number(size_t idx, float* number) const;  // left as it is when not given
+  const char* Name(size_t idx) const;            // NULL when not given
   void Limits(size_t idx, float limits[2]) const;
 
  private:

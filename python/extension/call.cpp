@@ -3,6 +3,8 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,18 +31,14 @@ template <typename Args>
 const Signature& SignatureOf() {
   static const auto* signature = [] {
     std::vector<const char*> names;
-    names.reserve(Operation<Args>::kFields.size() + Operation<Args>::kNumOptions);
+    names.reserve(Operation<Args>::kFields.size() + Operation<Args>::kOptions.size());
     for (const auto& field : Operation<Args>::kFields) names.push_back(field.name);
-    names.insert(names.end(), kOptionNames.begin(),
-                 kOptionNames.begin() + Operation<Args>::kNumOptions);
+    for (const Option option : Operation<Args>::kOptions) {
+      names.push_back(kOptionNames[static_cast<size_t>(option)]);
+    }
     return new Signature(Operation<Args>::kPythonName, names, Operation<Args>::kNumRequired);
   }();
   return *signature;
-}
-
-template <typename Args>
-constexpr size_t PlaceOf(Option option) {
-  return Operation<Args>::kFields.size() + static_cast<size_t>(option);
 }
 
 template <typename Args>
@@ -63,19 +61,42 @@ tilescan_options ReadOptions(const Arguments& given, const Device& device) {
   return options;
 }
 
-void AddScalars(const tilescan_scan_forward_args& args, PlanKey* key) {
-  key->Add(args.states_every);
+int32_t ReadActivation(const Arguments& given, size_t idx) {
+  const char* name = given.Name(idx);
+  if (name == nullptr) return TILESCAN_ACTIVATION_NONE;
+  const std::string_view text = name;
+  if (text == "silu" || text == "swish") return TILESCAN_ACTIVATION_SILU;
+  Throw(TILESCAN_UNSUPPORTED, std::string(given.signature().function()) + ": activation is \"" +
+                                  name + "\", expected \"silu\", \"swish\" or None");
 }
-void AddScalars(const tilescan_state_update_args&, PlanKey*) {}
+
+void ReadScalar(const Arguments& given, Option, size_t idx, int64_t* value) {
+  *value = given.Integer(idx);
+}
+void ReadScalar(const Arguments& given, Option option, size_t idx, int32_t* value) {
+  *value = option == Option::kActivation ? ReadActivation(given, idx) : given.Flag(idx);
+}
+void ReadScalar(const Arguments& given, Option, size_t idx, float* value) {
+  given.Number(idx, value);
+}
+void ReadScalar(const Arguments& given, Option, size_t idx, float (*limits)[2]) {
+  given.Limits(idx, *limits);
+}
+
+template <typename Args>
+void ReadScalars(const Arguments& given, Args* args) {
+  const auto read = [&](const auto& scalar) {
+    ReadScalar(given, scalar.option, PlaceOf<Args>(scalar.option), &(args->*scalar.member));
+  };
+  std::apply([&](const auto&... scalars) { (read(scalars), ...); }, Operation<Args>::kScalars);
+}
 
 template <typename Args>
 SharedPlan MakePlan(const Args& args, const tilescan_options& options, const Device& device) {
   PlanKey key(Operation<Args>::kName, device, options);
   for (const auto& field : Operation<Args>::kFields) key.Add(args.*field.member);
-  key.Add(args.dt_softplus);
-  key.Add(args.dt_limit[0]);
-  key.Add(args.dt_limit[1]);
-  AddScalars(args, &key);
+  std::apply([&](const auto&... scalars) { (key.Add(args.*scalars.member), ...); },
+             Operation<Args>::kScalars);
   SharedPlan plan = Plans().Find(key);
   if (plan != nullptr) return plan;
 
@@ -109,15 +130,12 @@ struct PreparedCall {
         args.*field.member = reader.Read(field.name, given[idx], field.access);
       }
     }
-    args.dt_softplus = given.Flag(PlaceOf<Args>(Option::kDtSoftplus)) ? 1 : 0;
-    given.Limits(PlaceOf<Args>(Option::kDtLimit), args.dt_limit);
-    if constexpr (Operation<Args>::kNumOptions > static_cast<size_t>(Option::kStatesEvery)) {
-      args.states_every = given.Integer(PlaceOf<Args>(Option::kStatesEvery));
-      const auto dtype = ReadStateDtype(given[PlaceOf<Args>(Option::kStateDtype)], args.x.dtype);
-      DescribeOutputs(given.Flag(PlaceOf<Args>(Option::kReturnFinalStates)), dtype, &args);
-    } else {
-      DescribeOutputs(&args);
-    }
+    ReadScalars(given, &args);
+    const OutputsWanted wanted = {
+        .operation = Operation<Args>::kName,
+        .final_states = given.Flag(PlaceOf<Args>(Option::kReturnFinalStates)),
+        .state_dtype = given[PlaceOf<Args>(Option::kStateDtype)]};
+    DescribeOutputs(wanted, &args);
     plan = MakePlan(args, ReadOptions<Args>(given, place.device), place.device);
   }
 
@@ -205,10 +223,22 @@ nb::str DescribeCall(const nb::args& args, const nb::kwargs& kwargs) {
 
 template nb::object RunCall<tilescan_scan_forward_args>(const nb::args&, const nb::kwargs&,
                                                         Gradients);
+template nb::str DescribeCall<tilescan_scan_forward_args>(const nb::args&, const nb::kwargs&);
 template nb::object RunCall<tilescan_state_update_args>(const nb::args&, const nb::kwargs&,
                                                         Gradients);
-template nb::str DescribeCall<tilescan_scan_forward_args>(const nb::args&, const nb::kwargs&);
 template nb::str DescribeCall<tilescan_state_update_args>(const nb::args&, const nb::kwargs&);
+template nb::object RunCall<tilescan_causal_conv1d_forward_args>(const nb::args&, const nb::kwargs&,
+                                                                 Gradients);
+template nb::str DescribeCall<tilescan_causal_conv1d_forward_args>(const nb::args&,
+                                                                   const nb::kwargs&);
+template nb::object RunCall<tilescan_causal_conv1d_update_args>(const nb::args&, const nb::kwargs&,
+                                                                Gradients);
+template nb::str DescribeCall<tilescan_causal_conv1d_update_args>(const nb::args&,
+                                                                  const nb::kwargs&);
+template nb::object RunCall<tilescan_rms_norm_gated_forward_args>(const nb::args&,
+                                                                  const nb::kwargs&, Gradients);
+template nb::str DescribeCall<tilescan_rms_norm_gated_forward_args>(const nb::args&,
+                                                                    const nb::kwargs&);
 
 void ForgetPlans() { Plans().Clear(); }
 size_t NumPlans() { return Plans().size(); }

@@ -12,8 +12,8 @@ namespace tilescan::python {
 // the caller (tilescan.torch).
 enum class Gradients { kRefused, kElsewhere };
 
-// Runs an operation on Python's arguments and returns its outputs. Args:
-// tilescan_scan_forward_args or tilescan_state_update_args.
+// Runs an operation on Python's arguments and returns its outputs. Args: the args struct of one
+// that extension/operation.h describes.
 template <typename Args>
 nanobind::object RunCall(const nanobind::args& args, const nanobind::kwargs& kwargs,
                          Gradients gradients);

@@ -1,6 +1,7 @@
 // The extension module tilescan._tilescan.
-#include <cstring>
+#include <array>
 #include <string>
+#include <utility>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -8,15 +9,13 @@
 #include "extension/call.h"
 #include "extension/docstrings.h"
 #include "extension/errors.h"
+#include "extension/operation.h"
 #include "tilescan/tilescan.h"
 
 namespace nb = nanobind;
 
 namespace tilescan::python {
 namespace {
-
-using ScanArgs = tilescan_scan_forward_args;
-using UpdateArgs = tilescan_state_update_args;
 
 nb::object ParseJson(const nb::str& text) {
   return nb::module_::import_("json").attr("loads")(text);
@@ -28,15 +27,35 @@ nb::object Info() {
   return ParseJson(nb::str(text.data(), text.size()));
 }
 
+using Describe = nb::str (*)(const nb::args&, const nb::kwargs&);
+template <typename Args>
+constexpr std::pair<const char*, Describe> kDescribe = {Operation<Args>::kPythonName,
+                                                        &DescribeCall<Args>};
+constexpr std::array kDescribed = {
+    kDescribe<tilescan_scan_forward_args>, kDescribe<tilescan_state_update_args>,
+    kDescribe<tilescan_causal_conv1d_forward_args>, kDescribe<tilescan_causal_conv1d_update_args>,
+    kDescribe<tilescan_rms_norm_gated_forward_args>};
+
+// "\"scan\", ..., or \"rms_norm_gated\"".
+std::string KnownOperations() {
+  std::string names;
+  for (const auto& [name, describe] : kDescribed) {
+    if (!names.empty()) names += name == kDescribed.back().first ? " or " : ", ";
+    names += std::string("\"") + name + "\"";
+  }
+  return names;
+}
+
 nb::object Plan(const nb::args& args, const nb::kwargs& kwargs) {
   if (args.size() == 0 || !nb::isinstance<nb::str>(args[0])) {
-    ThrowTypeError("plan() takes the operation's name first: \"scan\" or \"state_update\"");
+    ThrowTypeError("plan() takes the operation's name first: " + KnownOperations());
   }
   const auto operation = nb::cast<std::string>(args[0]);
-  if (operation == "scan") return ParseJson(DescribeCall<ScanArgs>(args, kwargs));
-  if (operation == "state_update") return ParseJson(DescribeCall<UpdateArgs>(args, kwargs));
+  for (const auto& [name, describe] : kDescribed) {
+    if (operation == name) return ParseJson(describe(args, kwargs));
+  }
   Throw(TILESCAN_INVALID_ARGUMENT,
-        "plan: operation is \"" + operation + "\", expected \"scan\" or \"state_update\"");
+        "plan: operation is \"" + operation + "\", expected " + KnownOperations());
 }
 
 void Prepare(int32_t device) {
@@ -50,19 +69,37 @@ void Prepare(int32_t device) {
   ThrowUnlessOk(status, message);
 }
 
+// An operation under its name, and once more for a caller that looks after gradients.
+template <typename Args>
+void DefineOperation(nb::module_& module, const char* signature, const char* docstring) {
+  const std::string name = Operation<Args>::kPythonName;
+  module.def(
+      name.c_str(),
+      [](const nb::args& args, const nb::kwargs& kwargs) {
+        return RunCall<Args>(args, kwargs, Gradients::kRefused);
+      },
+      nb::sig(signature), docstring);
+  const std::string below = name + "_below_autograd";
+  const std::string below_signature =
+      "def " + below + "(*args: typing.Any, **kwargs: typing.Any) -> typing.Any";
+  const std::string below_docstring = name + "(), whose caller looks after gradients.";
+  module.def(
+      below.c_str(),
+      [](const nb::args& args, const nb::kwargs& kwargs) {
+        return RunCall<Args>(args, kwargs, Gradients::kElsewhere);
+      },
+      nb::sig(below_signature.c_str()), below_docstring.c_str());
+}
+
 void Define(nb::module_& module) {
-  module.def(
-      "scan",
-      [](const nb::args& args, const nb::kwargs& kwargs) {
-        return RunCall<ScanArgs>(args, kwargs, Gradients::kRefused);
-      },
-      nb::sig(kScanSignature), kScanDocstring);
-  module.def(
-      "state_update",
-      [](const nb::args& args, const nb::kwargs& kwargs) {
-        return RunCall<UpdateArgs>(args, kwargs, Gradients::kRefused);
-      },
-      nb::sig(kStateUpdateSignature), kStateUpdateDocstring);
+  DefineOperation<tilescan_scan_forward_args>(module, kScanSignature, kScanDocstring);
+  DefineOperation<tilescan_state_update_args>(module, kStateUpdateSignature, kStateUpdateDocstring);
+  DefineOperation<tilescan_causal_conv1d_forward_args>(module, kCausalConv1dForwardSignature,
+                                                       kCausalConv1dForwardDocstring);
+  DefineOperation<tilescan_causal_conv1d_update_args>(module, kCausalConv1dUpdateSignature,
+                                                      kCausalConv1dUpdateDocstring);
+  DefineOperation<tilescan_rms_norm_gated_forward_args>(module, kRmsNormGatedSignature,
+                                                        kRmsNormGatedDocstring);
   module.def("plan", &Plan, nb::sig(kPlanSignature), kPlanDocstring);
   module.def("info", &Info, nb::sig("def info() -> dict[str, typing.Any]"), kInfoDocstring);
   module.def("prepare", &Prepare, nb::arg("device") = -1, kPrepareDocstring);

@@ -8,15 +8,23 @@
 
 namespace tilescan::python {
 
-// A dtype of states from its name, or from an object that any framework uses for it. Not given:
-// fp32, or float64 for float64 operands.
-tilescan_dtype ReadStateDtype(nanobind::handle given, tilescan_dtype x_dtype);
+// What a call asks for.
+struct OutputsWanted {
+  const char* operation;
+  bool final_states;
+  // The dtype of states: its name, or an object that any framework uses for it; may be empty.
+  nanobind::handle state_dtype;
+};
 
 // Describes, compact and without data, the outputs that are wanted and absent. Where operands have
 // a rank that is wrong, outputs that follow from it stay absent: planning reports the operand.
-void DescribeOutputs(bool wants_final_states, tilescan_dtype state_dtype,
-                     tilescan_scan_forward_args* args);
-void DescribeOutputs(tilescan_state_update_args* args);
+// States are fp32 where no dtype is asked for (float64 for float64 operands), but those of a
+// convolution, which are tokens of x: of its dtype.
+void DescribeOutputs(const OutputsWanted& wanted, tilescan_scan_forward_args* args);
+void DescribeOutputs(const OutputsWanted& wanted, tilescan_state_update_args* args);
+void DescribeOutputs(const OutputsWanted& wanted, tilescan_causal_conv1d_forward_args* args);
+void DescribeOutputs(const OutputsWanted& wanted, tilescan_causal_conv1d_update_args* args);
+void DescribeOutputs(const OutputsWanted& wanted, tilescan_rms_norm_gated_forward_args* args);
 
 }  // namespace tilescan::python
 

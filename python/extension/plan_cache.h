@@ -27,6 +27,10 @@ class PlanKey {
   PlanKey(const char* operation, const Device& device, const tilescan_options& options);
   void Add(const tilescan_tensor& tensor);
   void Add(std::string_view text);
+  void Add(const float (&pair)[2]) {
+    Add(pair[0]);
+    Add(pair[1]);
+  }
   template <typename Value>
   requires std::is_arithmetic_v<Value>
   void Add(Value value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
