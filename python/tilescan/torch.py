@@ -1,4 +1,5 @@
-"""The operations as torch operators: torch.ops.tilescan.scan_forward and .state_update.
+"""The operations as torch operators: torch.ops.tilescan.scan_forward, .state_update,
+.causal_conv1d_forward, .causal_conv1d_update and .rms_norm_gated_forward.
 
 They work under torch.compile(fullgraph=True) and torch.export, run on torch's current stream, and take
 memory from torch's allocator, so CUDA graphs capture them (after tilescan.prepare(), or one call).
@@ -15,9 +16,11 @@ import typing
 import torch
 
 from tilescan import _tilescan
-from tilescan.errors import Unsupported
+from tilescan._gradients import refuse_backward, without_backward
+from tilescan._torch_layer import causal_conv1d_forward, causal_conv1d_update, rms_norm_gated
 
-__all__ = ["scan", "state_update"]
+__all__ = ["causal_conv1d_forward", "causal_conv1d_update", "rms_norm_gated", "scan",
+           "state_update"]
 
 _OPTIONS = ("bool dt_softplus=False, float[]? dt_limit=None, str? backend=None, str? kernel=None, "
             "str? instruction_set=None, int num_threads=0, bool check_indices=False")
@@ -132,26 +135,8 @@ def _state_update_shapes(state, x, *_, **__):
 
 # ---- Gradients ---------------------------------------------------------------------------------
 
-def _refuse_backward(operation: str) -> typing.NoReturn:
-    raise Unsupported(f"{operation}: a gradient was asked for, and there is no backward yet: call it "
-                      "under torch.no_grad(), or with detached tensors")
-
-
 torch.library.register_autograd(
-    "tilescan::scan_forward", lambda ctx, *_: _refuse_backward("scan_forward"), lib=_library)
-
-
-class _WithoutBackward(torch.autograd.Function):
-    """Passes out on as depending on operands. torch takes no backward for an operator that writes
-    to an argument; without one, a gradient would be missing silently."""
-
-    @staticmethod
-    def forward(ctx, out, *operands):
-        return out.view_as(out)
-
-    @staticmethod
-    def backward(ctx, *_):
-        _refuse_backward("state_update")
+    "tilescan::scan_forward", lambda ctx, *_: refuse_backward("scan_forward"), lib=_library)
 
 
 # ---- Functions ---------------------------------------------------------------------------------
@@ -207,9 +192,4 @@ def state_update(state: torch.Tensor, x: torch.Tensor, dt: torch.Tensor, A: torc
         state, x, dt, A, B, C, D, z, dt_bias, state_batch_indices, fresh, num_accepted,
         dt_softplus=dt_softplus, dt_limit=dt_limit, backend=backend, kernel=kernel,
         instruction_set=instruction_set, num_threads=num_threads, check_indices=check_indices)
-    if torch.is_grad_enabled():
-        wanted = [operand for operand in (state, x, dt, A, B, C, D, z, dt_bias)
-                  if operand is not None and operand.requires_grad]
-        if wanted:
-            out = _WithoutBackward.apply(out, *wanted)
-    return out
+    return without_backward("state_update", out, (state, x, dt, A, B, C, D, z, dt_bias))
