@@ -8,7 +8,9 @@ import typing
 import warnings
 
 # Packages of tilescan, by the name under which programs look for them.
-_PACKAGES = ("mamba_ssm",)
+_PACKAGES = ("mamba_ssm", "causal_conv1d")
+# What transformers' code for a model has where it looks operators up there.
+_OPERATORS = ("selective_state_update", "causal_conv1d_fn")
 _replaced: dict[str, types.ModuleType] = {}
 _placed: set[str] = set()
 
@@ -16,8 +18,9 @@ _placed: set[str] = set()
 def patch() -> None:
     """Puts tilescan's operators where other programs look for them, in this process, until unpatch().
 
-    `import mamba_ssm` gives tilescan.mamba_ssm. A public mamba_ssm that was imported before stays with
-    those who hold it, and is back after unpatch(). On CPUs the Mamba-2 layers of transformers run by
+    `import mamba_ssm` gives tilescan.mamba_ssm, and `import causal_conv1d` tilescan.causal_conv1d. A
+    public package that was imported before stays with those who hold it, and is back after unpatch().
+    On CPUs the Mamba-2 layers of transformers run by
     tilescan, whenever they were imported; on GPUs transformers looks operators up when it imports a
     model's code, so call this before. Can be called again.
 
@@ -72,7 +75,8 @@ def _warn_of_transformers(is_replaced_in: typing.Callable[[str], bool]) -> None:
     has_gpu = importlib.import_module("torch").cuda.is_available()
     imported = [name for name, module in sys.modules.items()
                 if name.startswith("transformers.models.") and ".modeling_" in name
-                and any("selective_state_update" in attribute for attribute in vars(module))
+                and any(operator in attribute for attribute in vars(module)
+                        for operator in _OPERATORS)
                 and (has_gpu or not is_replaced_in(name))]
     if imported:
         warnings.warn(f"tilescan.patch() has no effect{' on GPUs' if has_gpu else ''} for what is "
