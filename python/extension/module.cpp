@@ -82,7 +82,8 @@ void DefineOperation(nb::module_& module, const char* signature, const char* doc
   const std::string below = name + "_below_autograd";
   const std::string below_signature =
       "def " + below + "(*args: typing.Any, **kwargs: typing.Any) -> typing.Any";
-  const std::string below_docstring = name + "(), whose caller looks after gradients.";
+  const std::string below_docstring =
+      name + "(), with any argument by position; its caller looks after gradients.";
   module.def(
       below.c_str(),
       [](const nb::args& args, const nb::kwargs& kwargs) {
@@ -103,22 +104,6 @@ void Define(nb::module_& module) {
   module.def("plan", &Plan, nb::sig(kPlanSignature), kPlanDocstring);
   module.def("info", &Info, nb::sig("def info() -> dict[str, typing.Any]"), kInfoDocstring);
   module.def("prepare", &Prepare, nb::arg("device") = -1, kPrepareDocstring);
-
-  module.def(
-      "scan_below_autograd",
-      [](const nb::args& args, const nb::kwargs& kwargs) {
-        return RunCall<ScanArgs>(args, kwargs, Gradients::kElsewhere);
-      },
-      nb::sig("def scan_below_autograd(*args: typing.Any, **kwargs: typing.Any) -> typing.Any"),
-      "scan(), with any argument by position; its caller looks after gradients.");
-  module.def(
-      "state_update_below_autograd",
-      [](const nb::args& args, const nb::kwargs& kwargs) {
-        return RunCall<UpdateArgs>(args, kwargs, Gradients::kElsewhere);
-      },
-      nb::sig("def state_update_below_autograd(*args: typing.Any, **kwargs: typing.Any)"
-              " -> typing.Any"),
-      "state_update(), with any argument by position; its caller looks after gradients.");
   module.def("forget_plans", &ForgetPlans, "Empties the cache of plans.");
   module.def("num_plans", &NumPlans, "How many plans the cache holds.");
   module.attr("__version__") = tilescan_version();

@@ -20,9 +20,9 @@ def patch() -> None:
 
     `import mamba_ssm` gives tilescan.mamba_ssm, and `import causal_conv1d` tilescan.causal_conv1d. A
     public package that was imported before stays with those who hold it, and is back after unpatch().
-    On CPUs the Mamba-2 layers of transformers run by
-    tilescan, whenever they were imported; on GPUs transformers looks operators up when it imports a
-    model's code, so call this before. Can be called again.
+    On CPUs the Mamba-2 layers of transformers run by tilescan, whenever they were imported; on GPUs
+    transformers looks operators up when it imports a model's code, so call this before. Can be called
+    again.
 
     Raises:
         Unsupported: transformers has another forward than is known, for code that is imported already;

@@ -7,7 +7,8 @@
 //
 // A NaN or infinity in x spoils earlier tokens of its chunk, as 0 * x in their products. It stays
 // in the state to the end of the row. A row whose last state is not finite is marked, and a second
-// launch walks all of it again, with care and without haste; the stages for bf16 operands use it as well.
+// launch walks all of it again, with care and without haste; the stages for bf16 operands use it as
+// well.
 //
 // A program a piece of a row, head and 64 channels; all states in one tile. Bound by latency: a
 // piece is serial, and two programs share a multiprocessor.
