@@ -100,11 +100,13 @@ def stub_arguments(function) -> list[str]:
     return re.findall(r"[(,] ?([A-Za-z_]+): ", head)
 
 
-@pytest.mark.parametrize("operation", ["scan", "state_update"])
-def test_signature_names_every_argument(operation):
+@pytest.mark.parametrize("operation,num_arguments", [
+    ("scan", 26), ("state_update", 22), ("causal_conv1d_forward", 17),
+    ("causal_conv1d_update", 14), ("rms_norm_gated", 13)])
+def test_signature_names_every_argument(operation, num_arguments):
     names = stub_arguments(getattr(tilescan, operation))
-    assert len(names) > 20 and len(names) == len(set(names))
-    with pytest.raises(TypeError, match="missing required argument 'x'|argument 'state'"):
+    assert len(names) == num_arguments == len(set(names))
+    with pytest.raises(TypeError, match="missing required argument '(x|state|conv_state)'"):
         # None is "not given", so only a name that is not known is refused before.
         tilescan.plan(operation, **dict.fromkeys(names))
 
@@ -113,7 +115,10 @@ def test_torch_functions_have_the_same_arguments():
     import tilescan.torch
 
     for operation, without in (("scan", {"out", "final_states", "states_out", "stream"}),
-                               ("state_update", {"out", "stream", "chunk_size"})):
+                               ("state_update", {"out", "stream", "chunk_size"}),
+                               ("causal_conv1d_forward", {"out", "final_states", "stream"}),
+                               ("causal_conv1d_update", {"out", "stream"}),
+                               ("rms_norm_gated", {"out", "stream"})):
         plain = set(stub_arguments(getattr(tilescan, operation)))
         of_torch = set(inspect.signature(getattr(tilescan.torch, operation)).parameters)
         assert of_torch == plain - without

@@ -15,7 +15,8 @@ import transformers
 from accuracy import assert_agrees
 from peers import float64_arithmetic
 
-NAMES = ["mamba_ssm", "mamba_ssm.ops", "mamba_ssm.ops.triton",
+NAMES = ["causal_conv1d", "causal_conv1d.causal_conv1d_interface", "mamba_ssm", "mamba_ssm.ops",
+         "mamba_ssm.ops.triton", "mamba_ssm.ops.triton.layernorm_gated",
          "mamba_ssm.ops.triton.selective_state_update", "mamba_ssm.ops.triton.ssd_combined"]
 
 
@@ -36,6 +37,8 @@ def test_imports_find_tilescan_until_unpatch():
         from mamba_ssm.ops.triton.ssd_combined import mamba_chunk_scan_combined
         assert mamba_chunk_scan_combined.__module__ == "tilescan.mamba_ssm.ops.triton.ssd_combined"
         assert importlib.util.find_spec("mamba_ssm") is tilescan.mamba_ssm.__spec__
+        from causal_conv1d import causal_conv1d_fn
+        assert causal_conv1d_fn.__module__ == "tilescan.causal_conv1d.causal_conv1d_interface"
         for name in NAMES:
             assert importlib.import_module(name) is sys.modules[f"tilescan.{name}"]
         tilescan.patch()  # again: no change
@@ -123,22 +126,17 @@ def make_model(model: str, code: types.ModuleType) -> torch.nn.Module:
 @pytest.mark.parametrize("model", CONFIGS)
 def test_transformers_model(model, monkeypatch):
     """Prefill and generation with cache: logits as near to float64 as the fallback's, and the same
-    tokens, all of the scans and steps having gone through tilescan."""
-    calls = []
-    for name in ("scan", "state_update"):
-        monkeypatch.setattr(tilescan.torch, name, recorded(calls, name))
-    with patched():
-        ours = make_model(model, model_code(model))
-    code = model_code(model)
-    theirs = make_model(model, code)
-    theirs.load_state_dict(ours.state_dict())
+    tokens, all of the convolutions, scans and steps having gone through tilescan."""
+    calls = record_calls(monkeypatch)
+    ours, theirs = make_pair(model)
     ids = torch.randint(0, 199, (2, PROMPT_LENGTH), generator=torch.Generator().manual_seed(6))
     with torch.no_grad():
         logits, peer = ours(ids).logits, theirs(ids).logits
         num_layers = sum("Mixer" in type(module).__name__ for module in ours.modules())
-        assert calls == ["scan"] * num_layers > []
+        assert calls == ["causal_conv1d_forward", "scan"] * num_layers > []
         tokens = ours.generate(ids, max_new_tokens=NEW_TOKENS, do_sample=False)
-        assert calls.count("state_update") == num_layers * (NEW_TOKENS - 1)
+        num_steps = num_layers * (NEW_TOKENS - 1)
+        assert calls.count("state_update") == calls.count("causal_conv1d_update") == num_steps
         num_calls = len(calls)
         assert torch.equal(tokens, theirs.generate(ids, max_new_tokens=NEW_TOKENS,
                                                    do_sample=False))
@@ -146,6 +144,61 @@ def test_transformers_model(model, monkeypatch):
             truth = theirs.double()(ids).logits
     assert len(calls) == num_calls, "the fallback went through tilescan"
     assert_agrees("logits", logits, truth.double(), peer)
+
+
+@pytest.mark.filterwarnings("ignore:tilescan.patch:RuntimeWarning")
+@pytest.mark.parametrize("model", CONFIGS)
+def test_transformers_packed_sequences(model):
+    """seq_idx keeps sequences of a row apart, which the fallback refuses. For Bamba's attention
+    layers flash attention would be needed: its first layer is Mamba-2's alone."""
+    ours, theirs = make_pair(model)
+    mixer, peer = (next(module for module in each.modules() if "Mixer" in type(module).__name__)
+                   for each in (ours, theirs))
+    hidden = torch.randn(1, PROMPT_LENGTH, 64, generator=torch.Generator().manual_seed(7))
+    seq_idx = torch.tensor([[0] * 10 + [1] * (PROMPT_LENGTH - 10)], dtype=torch.int32)
+    with torch.no_grad():
+        got = mixer(hidden, seq_idx=seq_idx)
+        want = [mixer(part) for part in (hidden[:, :10], hidden[:, 10:])]
+        with pytest.raises(ValueError, match="can't keep packed sequences apart"):
+            peer(hidden, seq_idx=seq_idx)
+    # The same operators with tiles and sums begun elsewhere; values are below 1.
+    assert (got - torch.cat(want, dim=1)).abs().max() <= 1e-5
+
+
+@pytest.mark.filterwarnings("ignore:tilescan.patch:RuntimeWarning")
+@pytest.mark.parametrize("model", CONFIGS)
+def test_transformers_training_mode(model, monkeypatch):
+    """There the fused operator takes the whole layer, and gradients are refused when asked for."""
+    calls = record_calls(monkeypatch)
+    ours, _ = make_pair(model)
+    ids = torch.randint(0, 199, (2, PROMPT_LENGTH), generator=torch.Generator().manual_seed(6))
+    with torch.no_grad():
+        want = ours(ids, use_cache=False).logits
+        calls.clear()
+        logits = ours.train()(ids, use_cache=False).logits
+    num_layers = sum("Mixer" in type(module).__name__ for module in ours.modules())
+    assert calls == ["causal_conv1d_forward", "scan", "rms_norm_gated"] * num_layers > []
+    # Its norm rounds in another order than transformers'; logits are below 1.
+    assert (logits - want).abs().max() <= 1e-5
+    with pytest.raises(tilescan.Unsupported, match="a gradient was asked for"):
+        ours(ids, use_cache=False).logits.sum().backward()
+
+
+def make_pair(model: str) -> tuple[torch.nn.Module, torch.nn.Module]:
+    """A model on tilescan's operators, and one of the same weights on the fallback."""
+    with patched():
+        ours = make_model(model, model_code(model))
+    theirs = make_model(model, model_code(model))
+    theirs.load_state_dict(ours.state_dict())
+    return ours, theirs
+
+
+def record_calls(monkeypatch) -> list:
+    calls = []
+    for name in ("causal_conv1d_forward", "causal_conv1d_update", "rms_norm_gated", "scan",
+                 "state_update"):
+        monkeypatch.setattr(tilescan.torch, name, recorded(calls, name))
+    return calls
 
 
 def recorded(calls: list, name: str):
