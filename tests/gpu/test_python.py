@@ -4,13 +4,18 @@
 """
 
 import importlib
+import pathlib
+import sys
 
 import pytest
 import tilescan
 import tilescan.torch
 import torch
+from tilescan.causal_conv1d import causal_conv1d_fn, causal_conv1d_update
+from tilescan.mamba_ssm.ops.triton.layernorm_gated import rmsnorm_fn
 from tilescan.mamba_ssm.ops.triton.selective_state_update import selective_state_update
-from tilescan.mamba_ssm.ops.triton.ssd_combined import mamba_chunk_scan_combined
+from tilescan.mamba_ssm.ops.triton.ssd_combined import (mamba_chunk_scan_combined,
+                                                        mamba_split_conv1d_scan_combined)
 
 # Of the largest value: bf16 rounds results and one factor of each product, tf32 (docs/numerics.md)
 # rounds factors of fp16 problems to 11 bits; fp32 sums over 300 tokens and 64 states round as in
@@ -39,10 +44,11 @@ def one_token(given):
             for name, value in given.items()}
 
 
-def assert_near(actual, truth, dtype):
+def assert_near(actual, truth, dtype, parts=1):
+    """parts: how many results, one made of the other, have been rounded."""
     error = (actual.double().cpu() - truth).abs().max().item()
     size = max(truth.abs().max().item(), 1.0)
-    assert error <= BOUND[dtype] * size, f"error {error:.3e} of {size:.3e}"
+    assert error <= parts * BOUND[dtype] * size, f"error {error:.3e} of {size:.3e}"
 
 
 def truth_of(given, **options):
@@ -168,6 +174,148 @@ def test_other_device_is_named():
         tilescan.scan(**dict(given, A=given["A"].cpu()))
 
 
+# ---- Around the scan ----------------------------------------------------------------------------
+
+CHANNELS = 320
+
+
+def layer_operands(dtype, device="cuda"):
+    """x and z with channels side by side in a wide projection."""
+    generator = torch.Generator().manual_seed(2)
+
+    def normal(*shape):
+        return torch.randn(shape, generator=generator)
+
+    wide = normal(2, 300, 2 * CHANNELS + 64).to(device, dtype)
+    return {"x": wide[..., 64:64 + CHANNELS], "z": wide[..., 64 + CHANNELS:],
+            "weight": normal(CHANNELS, 4).to(device), "bias": normal(CHANNELS).to(device)}
+
+
+def layer_calls(given):
+    """(operation, operands and options) of each; conv_state is made anew by every call of this."""
+    x, z, weight, bias = given.values()
+    device = x.device
+    conv = {"x": x, "weight": weight, "bias": bias, "activation": "silu"}
+    ids = torch.arange(3, dtype=torch.int32).repeat_interleave(100).repeat(2, 1).to(device)
+    return [("causal_conv1d_forward", dict(conv, return_final_states=True)),
+            ("causal_conv1d_forward", dict(conv, x=x.mT.contiguous().mT, seq_idx=ids)),
+            ("causal_conv1d_update", dict(conv, x=x[:, 0], conv_state=torch.ones(
+                2, CHANNELS, 4, dtype=x.dtype, device=device))),
+            ("rms_norm_gated", {"x": x, "weight": bias, "z": z, "group_size": CHANNELS // 5})]
+
+
+def zxbcdt_operands(dtype):
+    """A layer of 5 heads of 64 channels, one group of 64 states: rows of z, xBC, dt."""
+    generator = torch.Generator().manual_seed(3)
+
+    def normal(*shape):
+        return torch.randn(shape, generator=generator).cuda()
+
+    # Rows of a multiple of 8 elements, which the public convolution asks for.
+    given = {"zxbcdt": normal(2, 300, 776).to(dtype)[..., :773],
+             "conv1d_weight": normal(448, 4) / 2, "conv1d_bias": normal(448), "dt_bias": normal(5) - 2, "A": -normal(5).abs(),
+             "D": normal(5), "chunk_size": 64, "headdim": 64}
+    return given, {"rmsnorm_weight": normal(320), "norm_before_gate": False}
+
+
+def as_list(outputs):
+    return list(outputs) if isinstance(outputs, tuple) else [outputs]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("module", [tilescan, tilescan.torch], ids=["plain", "torch"])
+def test_around_the_scan(module, dtype):
+    given = layer_operands(dtype)
+    wide = {name: value.cpu().double() for name, value in given.items()}
+    for (name, call), (_, reference) in zip(layer_calls(given), layer_calls(wide)):
+        outputs = as_list(getattr(module, name)(**call))
+        want = as_list(getattr(tilescan, name)(**reference, backend="reference"))
+        outputs += [call["conv_state"]] if "conv_state" in call else []
+        want += [reference["conv_state"]] if "conv_state" in call else []
+        for left, right in zip(outputs, want, strict=True):
+            assert left.is_cuda and left.dtype == dtype
+            assert_near(left, right, dtype)
+
+
+def test_around_the_scan_on_torch_s_current_stream():
+    given = layer_operands(torch.float32)
+    want = [as_list(getattr(tilescan, name)(**call)) for name, call in layer_calls(given)]
+    calls = layer_calls(given)
+    late = [torch.empty_like(call["x"]) for _, call in calls]
+    torch.cuda.synchronize()
+    stream = torch.cuda.Stream()
+    got = []
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(200_000_000)
+        for (name, call), x in zip(calls, late):
+            x.copy_(call["x"])
+            got.append(as_list(getattr(tilescan, name)(**dict(call, x=x))))
+    stream.synchronize()
+    for left, right in zip(sum(got, []), sum(want, []), strict=True):
+        assert torch.equal(left, right)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+def test_a_graph_captures_a_layer(dtype):
+    tilescan.prepare()
+    given, options = zxbcdt_operands(dtype)
+    state = torch.zeros(2, 448, 4, dtype=dtype, device="cuda")
+    step = given["zxbcdt"][:, 0, 320:768]
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = mamba_split_conv1d_scan_combined(**given, **options)
+        next_out = causal_conv1d_update(step, state, given["conv1d_weight"])
+    for seed in range(3):
+        given["zxbcdt"].copy_(torch.randn(given["zxbcdt"].shape,
+                                          generator=torch.Generator().manual_seed(seed)).to(dtype))
+        state.zero_()
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.equal(out, mamba_split_conv1d_scan_combined(**given, **options))
+        again = torch.zeros_like(state)
+        assert torch.equal(next_out, causal_conv1d_update(step, again, given["conv1d_weight"]))
+        assert torch.equal(state, again)
+
+
+def test_opcheck_around_the_scan():
+    given = layer_operands(torch.bfloat16)
+    x, z, weight, bias = given.values()
+    for operator, args, options in (
+            ("causal_conv1d_forward", (x[:, :40].mT.contiguous().mT, weight),
+             {"return_final_states": True}),
+            ("causal_conv1d_update", (torch.zeros(2, CHANNELS, 4, device="cuda"), x[:, 0], weight), {}),
+            ("rms_norm_gated_forward", (x, bias), {"z": z})):
+        result = torch.library.opcheck(getattr(torch.ops.tilescan, operator).default, args, options)
+        assert set(result.values()) == {"SUCCESS"}
+
+
+def test_transformers_on_the_gpu(monkeypatch):
+    """A small Mamba-2 in fp32: the same greedy tokens and nearly the same logits with and without
+    tilescan's operators, all of which it calls."""
+    pytest.importorskip("transformers")
+    tests = pathlib.Path(__file__).resolve().parents[1]
+    sys.path[:0] = [str(tests / "python_package"), str(tests / "python")]
+    from test_patch import NEW_TOKENS, PROMPT_LENGTH, make_pair, record_calls
+
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # the fallback's convolution
+    calls = record_calls(monkeypatch)
+    ours, theirs = (model.cuda() for model in make_pair("mamba2"))
+    ids = torch.randint(0, 199, (2, PROMPT_LENGTH), generator=torch.Generator().manual_seed(6)).cuda()
+    with torch.no_grad():
+        # Logits are below 4, in fp32, after three layers.
+        assert (ours(ids).logits - theirs(ids).logits).abs().max() <= 1e-4
+        options = {"max_new_tokens": NEW_TOKENS, "do_sample": False}
+        calls.clear()
+        tokens = ours.generate(ids, **options)
+        assert set(calls) == {"causal_conv1d_forward", "causal_conv1d_update", "scan", "state_update"}
+        assert torch.equal(tokens, theirs.generate(ids, **options))
+        calls.clear()
+        want = ours(ids, use_cache=False).logits
+        calls.clear()
+        assert (ours.train()(ids, use_cache=False).logits - want).abs().max() <= 1e-4
+        assert set(calls) == {"causal_conv1d_forward", "scan", "rms_norm_gated"}
+
+
 # ---- Against the public operators ---------------------------------------------------------------
 
 def public(module, function):
@@ -217,3 +365,57 @@ def test_state_update_agrees_with_mamba_ssm():
     want = theirs(states[1], **given, dt_softplus=True)
     assert_near(got, want.double().cpu(), torch.bfloat16)
     assert_near(states[0], states[1].double().cpu(), torch.bfloat16)
+
+
+@pytest.mark.parametrize("norm_before_gate", [False, True])
+def test_norm_agrees_with_mamba_ssm(norm_before_gate):
+    x, z, _, weight = layer_operands(torch.bfloat16).values()
+    options = {"z": z, "eps": 1e-5, "group_size": 64, "norm_before_gate": norm_before_gate}
+    with torch.no_grad():
+        got = rmsnorm_fn(x, weight, None, **options)
+        want = public("layernorm_gated", "rmsnorm_fn")(x, weight, None, **options)
+    assert got.dtype == want.dtype and got.shape == want.shape
+    assert_near(got, want.double().cpu(), torch.bfloat16)
+
+
+@pytest.mark.parametrize("options", [{}, {"seq_idx": True}, {"initial_states": True}],
+                         ids=lambda options: "-".join(options) or "plain")
+def test_conv_agrees_with_causal_conv1d(options):
+    theirs = pytest.importorskip("causal_conv1d")
+    x, _, weight, bias = layer_operands(torch.bfloat16).values()
+    x, weight, bias = x.mT, weight.bfloat16(), bias.bfloat16()
+    options = dict(options, activation="silu")
+    if "seq_idx" in options:
+        options["seq_idx"] = torch.arange(3, dtype=torch.int32, device="cuda").repeat_interleave(
+            100).repeat(2, 1)
+    else:
+        options["return_final_states"] = True
+    if "initial_states" in options:
+        options["initial_states"] = torch.randn(2, 3, CHANNELS, device="cuda").bfloat16().mT
+    with torch.no_grad():
+        got = as_list(causal_conv1d_fn(x, weight, bias, **options))
+        want = as_list(theirs.causal_conv1d_fn(x, weight, bias, **options))
+        states = [torch.ones(2, CHANNELS, 4, dtype=x.dtype, device="cuda") for _ in range(2)]
+        got += [causal_conv1d_update(x[..., 0], states[0], weight, bias, "silu"), states[0]]
+        want += [theirs.causal_conv1d_update(x[..., 0], states[1], weight, bias, "silu"), states[1]]
+    for left, right in zip(got, want, strict=True):
+        assert left.dtype == right.dtype and left.shape == right.shape
+        assert_near(left, right.double().cpu(), torch.bfloat16)
+    assert got[0].stride() == want[0].stride()
+
+
+@pytest.mark.parametrize("has_norm", [False, True], ids=["z", "norm"])
+def test_layer_agrees_with_mamba_ssm(has_norm):
+    pytest.importorskip("causal_conv1d")  # mamba_ssm's calls it
+    given, options = zxbcdt_operands(torch.bfloat16)
+    for name in ("conv1d_weight", "conv1d_bias"):
+        given[name] = given[name].bfloat16()
+    theirs = public("ssd_combined", "mamba_split_conv1d_scan_combined")
+    options = dict(options if has_norm else {}, return_final_states=True)
+    with torch.no_grad():
+        got = mamba_split_conv1d_scan_combined(**given, **options)
+        want = theirs(**given, **options)
+    for left, right in zip(got, want, strict=True):
+        assert left.dtype == right.dtype and left.shape == right.shape
+        # The parts before the last round to bf16, too: the convolution's and the scan's results.
+        assert_near(left, right.double().cpu(), torch.bfloat16, parts=3)

@@ -96,6 +96,20 @@ def test_seq_idx(layout):
               seq_idx=ids, activation="silu", names=("out",))
 
 
+def test_seq_idx_where_the_public_package_mixes_or_refuses():
+    """An id that comes back is a sequence of its own, windows pass over padding, the first sequence
+    of a row takes initial states and the last one gives final ones."""
+    x, weight, initial = normal(1, 24, 9), normal(24, 4), normal(1, 24, 3, seed=4)
+    ids = torch.tensor([[0, 0, -1, -1, 0, 1, 0, 0, -1]], dtype=torch.int32)
+    out, states = causal_conv1d_fn(x, weight, seq_idx=ids, initial_states=initial,
+                                   return_final_states=True)
+    want = torch.zeros_like(out)
+    for first, tokens in ((initial, [0, 1, 4]), (None, [5]), (None, [6, 7])):
+        want[..., tokens], want_states = causal_conv1d_fn(x[..., tokens], weight, None, None, first,
+                                                          True)
+    assert torch.equal(out, want) and torch.equal(states, want_states)
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("seqlen,is_circular,width,state_len", [
     (None, False, 4, 4), (None, True, 4, 4), (1, False, 4, 3), (1, True, 2, 6), (3, False, 3, 9),
