@@ -283,7 +283,8 @@ def test_opcheck_around_the_scan():
     for operator, args, options in (
             ("causal_conv1d_forward", (x[:, :40].mT.contiguous().mT, weight),
              {"return_final_states": True}),
-            ("causal_conv1d_update", (torch.zeros(2, CHANNELS, 4, device="cuda"), x[:, 0], weight), {}),
+            ("causal_conv1d_update",
+             (torch.zeros(2, CHANNELS, 4, device="cuda"), x[:, 0], weight), {}),
             ("rms_norm_gated_forward", (x, bias), {"z": z})):
         result = torch.library.opcheck(getattr(torch.ops.tilescan, operator).default, args, options)
         assert set(result.values()) == {"SUCCESS"}
@@ -300,7 +301,8 @@ def test_transformers_on_the_gpu(monkeypatch):
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # the fallback's convolution
     calls = record_calls(monkeypatch)
     ours, theirs = (model.cuda() for model in make_pair("mamba2"))
-    ids = torch.randint(0, 199, (2, PROMPT_LENGTH), generator=torch.Generator().manual_seed(6)).cuda()
+    ids = torch.randint(0, 199, (2, PROMPT_LENGTH), generator=torch.Generator().manual_seed(6))
+    ids = ids.cuda()
     with torch.no_grad():
         # Logits are below 4, in fp32, after three layers.
         assert (ours(ids).logits - theirs(ids).logits).abs().max() <= 1e-4
