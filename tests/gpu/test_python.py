@@ -214,7 +214,8 @@ def zxbcdt_operands(dtype):
     # Rows of a multiple of 8 elements, which the public convolution asks for.
     given = {"zxbcdt": normal(2, 300, 776).to(dtype)[..., :773],
              "conv1d_weight": normal(448, 4) / 2, "conv1d_bias": normal(448),
-             "dt_bias": normal(5) - 2, "A": -normal(5).abs(), "D": normal(5), "chunk_size": 64, "headdim": 64}
+             "dt_bias": normal(5) - 2, "A": -normal(5).abs(), "D": normal(5),
+             "chunk_size": 64, "headdim": 64}
     return given, {"rmsnorm_weight": normal(320), "norm_before_gate": False}
 
 
