@@ -130,7 +130,7 @@ def test_scan_options_in_any_combination(seed, dtype):
     assert_near(states, truth_states, dtype)
 
 
-@pytest.mark.parametrize("final,varlen", itertools.product([False, True], repeat=2))
+@pytest.mark.parametrize("final,varlen", list(itertools.product([False, True], repeat=2)))
 def test_what_scan_returns(final, varlen):
     operands = {name: value[:1] if value.dim() > 1 else value
                 for name, value in scan_operands().items()}
