@@ -21,12 +21,8 @@ def patch() -> None:
     `import mamba_ssm` gives tilescan.mamba_ssm, and `import causal_conv1d` tilescan.causal_conv1d. A
     public package that was imported before stays with those who hold it, and is back after unpatch().
     On CPUs the Mamba-2 layers of transformers run by tilescan, whenever they were imported; on GPUs
-    transformers looks operators up when it imports a model's code, so call this before. Can be called
-    again.
-
-    Raises:
-        Unsupported: transformers has another forward than is known, for code that is imported already;
-            for code imported later, its import raises it.
+    transformers looks operators up when it imports a model's code, so call this before. A layer with
+    another forward than is known gets a RuntimeWarning and runs as it is. Can be called again.
     """
     if _placed:
         return

@@ -16,11 +16,11 @@ import inspect
 import sys
 import types
 import typing
+import warnings
 
 import torch
 
 import tilescan.torch
-from tilescan.errors import Unsupported
 from tilescan.mamba_ssm.ops.triton.ssd_combined import mamba_chunk_scan_combined
 
 _TRIED = "5.24"
@@ -48,7 +48,7 @@ _originals: dict[type, typing.Any] = {}
 # ---- Putting it in -----------------------------------------------------------------------------
 
 def replace_forwards() -> None:
-    """Replaces the forward of all these layers. Raises Unsupported for one that is not as known."""
+    """Replaces the forward of all these layers, but warns of one that is not as known, and leaves it."""
     sys.meta_path.insert(0, _FINDER)
     for name in _LAYERS:
         if name in sys.modules:
@@ -92,26 +92,28 @@ _FINDER = _Finder()
 
 def _replace_in(module: types.ModuleType) -> None:
     layer = getattr(module, _LAYERS[module.__name__], None)
-    _check(module.__name__, layer)
+    reason = _reason_against(layer)
+    if reason:
+        warnings.warn(
+            f"patch: {module.__name__}.{_LAYERS[module.__name__]}{reason}: on CPUs it runs as it is; "
+            f"transformers is {importlib.metadata.version('transformers')}, tried with {_TRIED}",
+            RuntimeWarning, stacklevel=2)
+        return
     _originals[layer] = layer.forward
     layer.forward = _forward_for(layer.forward)
 
 
-def _check(module_name: str, layer: typing.Any) -> None:
-    where = f"patch: {module_name}.{_LAYERS[module_name]}"
-    tried = (f"transformers is {importlib.metadata.version('transformers')}, tried with {_TRIED}; "
-             "without patch() it runs as it is")
+def _reason_against(layer: typing.Any) -> str:
     if layer is None:
-        raise Unsupported(f"{where} is not there: {tried}")
+        return " is not there"
     forward = inspect.unwrap(layer.forward)
     parameters = tuple(inspect.signature(forward).parameters)
     if parameters != _PARAMETERS:
-        raise Unsupported(f"{where}.forward takes ({', '.join(parameters)}), expected "
-                          f"({', '.join(_PARAMETERS)}): {tried}")
+        return f".forward takes ({', '.join(parameters)}), expected ({', '.join(_PARAMETERS)})"
     unknown = sorted(set(forward.__code__.co_names) - _NAMES)
     if unknown:
-        raise Unsupported(f"{where}.forward does more than is known, by the names "
-                          f"{', '.join(unknown)}: {tried}")
+        return f".forward does more than is known, by the names {', '.join(unknown)}"
+    return ""
 
 
 # ---- The forward -------------------------------------------------------------------------------

@@ -278,22 +278,29 @@ def other_names(self, hidden_states, cache=None, attention_mask=None, **kwargs):
 @pytest.mark.parametrize("forward,text", [
     (other_parameters, r"forward takes \(self, hidden_states, cache, padding\), expected"),
     (other_names, "by the names multiplier")], ids=["parameters", "names"])
-def test_another_version_is_refused(forward, text, monkeypatch):
+def test_another_version_is_left_as_it_is(forward, text, monkeypatch):
     module = importlib.import_module("transformers.models.mamba2.modeling_mamba2")
     bamba = importlib.import_module("transformers.models.bamba.modeling_bamba").BambaMixer
     before = bamba.forward
     monkeypatch.setattr(module.Mamba2Mixer, "forward", forward)
-    with pytest.raises(tilescan.Unsupported, match=f"Mamba2Mixer.*{text}.*tried with 5.24"):
-        tilescan.patch()
+    try:
+        with pytest.warns(RuntimeWarning, match=f"Mamba2Mixer.*{text}.*tried with 5.24"):
+            tilescan.patch()
+        assert module.Mamba2Mixer.forward is forward and bamba.forward is not before
+        assert sys.modules["mamba_ssm"] is tilescan.mamba_ssm
+    finally:
+        tilescan.unpatch()
     assert module.Mamba2Mixer.forward is forward and bamba.forward is before
-    assert "mamba_ssm" not in sys.modules
 
 
-def test_a_version_without_the_layer_is_refused(monkeypatch):
+def test_a_version_without_the_layer(monkeypatch):
     module = importlib.import_module("transformers.models.mamba2.modeling_mamba2")
     monkeypatch.delattr(module, "Mamba2Mixer")
-    with pytest.raises(tilescan.Unsupported, match="Mamba2Mixer is not there: transformers is"):
-        tilescan.patch()
+    try:
+        with pytest.warns(RuntimeWarning, match="Mamba2Mixer is not there: on CPUs it runs as it is"):
+            tilescan.patch()
+    finally:
+        tilescan.unpatch()
 
 
 def test_the_measuring_program(tmp_path, monkeypatch):
