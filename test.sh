@@ -17,7 +17,7 @@ PACKAGES="cmake ninja-build g++ libhwy-dev libcli11-dev nlohmann-json3-dev libgt
 VENV=.venv
 RESULTS=build/test_results
 JOBS=$(nproc)
-FUZZ_SECONDS=30
+FUZZ_SECONDS=20
 # Programs that measure: nothing runs beside them.
 MEASURING="bench_test measuring_test"
 . tools/test_steps.sh
@@ -108,9 +108,10 @@ check "build release" build release -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITEC
   -DTILESCAN_BUILD_PTX_TESTS=OFF -DCMAKE_CXX_COMPILER_LAUNCHER=ccache && {
   together
   cpp_tests release
-  check "CUDA sources for other GPUs" tools/compile_for_gpus.sh
-  tests package ctest --test-dir build/release -R '^package_' --no-tests=error --output-on-failure \
+  beside check "CUDA sources for other GPUs" tools/compile_for_gpus.sh
+  beside tests package ctest --test-dir build/release -R '^package_' --no-tests=error --output-on-failure \
     --output-junit "$(pwd)/$RESULTS/package.xml"
+  together
   # It measures: nothing runs beside it.
   pytest cli_bench tests/cli/test_bench.py --tool build/release/tilescan
   beside pytest cli tests/cli --ignore tests/cli/test_bench.py --tool build/release/tilescan
