@@ -120,7 +120,8 @@ struct PreparedCall {
   PreparedCall(const nb::args& positional, const nb::kwargs& named,
                const Arguments::Positions& positions)
       : given(SignatureOf<Args>(), positional, named, positions),
-        place(ReadPlace(given[Operation<Args>::kXIdx], given[PlaceOf<Args>(Option::kStream)])),
+        place(ReadPlace(Operation<Args>::kName, given[Operation<Args>::kXIdx],
+                        given[PlaceOf<Args>(Option::kStream)])),
         current(place),
         reader(Operation<Args>::kName, place.device, place.stream) {
     Operation<Args>::Init(&args);
@@ -181,9 +182,8 @@ class Outputs {
 
 template <typename Args>
 void RefuseGradients(const PreparedCall<Args>& call) {
-  if (call.place.origin.framework != Framework::kExchange) return;
   for (size_t idx = 0; idx < Operation<Args>::kFields.size(); ++idx) {
-    if (call.given[idx].is_valid()) {
+    if (call.given[idx].is_valid() && FindExchange(call.given[idx]) != nullptr) {
       RefuseGradient(Operation<Args>::kName, Operation<Args>::kFields[idx].name, call.given[idx]);
     }
   }

@@ -125,16 +125,16 @@ ArrayOrigin FindOrigin(nb::handle array) {
   return {};
 }
 
-Device FindDevice(nb::handle array, const ArrayOrigin& origin) {
+Device FindDevice(const std::string& where, nb::handle array, const ArrayOrigin& origin) {
   if (origin.framework == Framework::kNumPy) return {};
   if (origin.exchange != nullptr) {
     DlTensor tensor;
-    if (origin.exchange->to_tensor(array.ptr(), &tensor) != 0) ThrowNotCarried("x", array);
-    return ReadDevice("x", tensor.device.device_type, tensor.device.device_id);
+    if (origin.exchange->to_tensor(array.ptr(), &tensor) != 0) ThrowNotCarried(where, array);
+    return ReadDevice(where, tensor.device.device_type, tensor.device.device_id);
   }
   if (!nb::hasattr(array, "__dlpack_device__")) return {};
   const auto device = nb::cast<nb::tuple>(array.attr("__dlpack_device__")());
-  return ReadDevice("x", nb::cast<int32_t>(nb::int_(device[0])), nb::cast<int32_t>(device[1]));
+  return ReadDevice(where, nb::cast<int32_t>(nb::int_(device[0])), nb::cast<int32_t>(device[1]));
 }
 
 OperandReader::~OperandReader() {

@@ -34,7 +34,7 @@ enum class Access { kRead, kWrite };
 // The exchange table of an object's type, or NULL. Types are asked once.
 const ExchangeTable* FindExchange(nanobind::handle array);
 ArrayOrigin FindOrigin(nanobind::handle array);
-Device FindDevice(nanobind::handle array, const ArrayOrigin& origin);
+Device FindDevice(const std::string& where, nanobind::handle array, const ArrayOrigin& origin);
 
 // The operands of one call. Keeps what their memory needs to stay alive until it is destroyed,
 // which needs the GIL.

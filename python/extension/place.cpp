@@ -53,9 +53,9 @@ void Leave(const nb::object& guard) {
 
 }  // namespace
 
-Place ReadPlace(nb::handle x, nb::handle stream) {
+Place ReadPlace(const char* operation, nb::handle x, nb::handle stream) {
   Place place = {.origin = FindOrigin(x)};
-  place.device = FindDevice(x, place.origin);
+  place.device = FindDevice(std::string(operation) + ": x", x, place.origin);
   void* current = place.device.is_cuda ? CurrentStream(place) : nullptr;
   place.stream = stream.is_valid() ? ReadStream(stream) : current;
   place.is_stream_foreign = place.device.is_cuda && place.stream != current;

@@ -11,7 +11,8 @@ namespace tilescan::python {
 // The place of a call from its x and the argument stream (may be empty): an integer, an object with
 // __cuda_stream__(), or one with the attribute cuda_stream (torch) or ptr (CuPy). Without it, on a
 // GPU: the framework's current stream, or the default stream where the framework has none.
-Place ReadPlace(nanobind::handle x, nanobind::handle stream);
+// operation: its name, for messages.
+Place ReadPlace(const char* operation, nanobind::handle x, nanobind::handle stream);
 
 // Makes the GPU of torch's arrays the current one for a scope, if it is not; other frameworks have
 // it current by their own rules. And the place's stream that of the framework, whose allocator

@@ -2,6 +2,7 @@
 // threads.
 #include <algorithm>
 
+#include "core/conv_places.h"
 #include "core/sequences.h"
 #include "cpu/causal_conv1d.h"
 #include "cpu/thread_pool.h"
@@ -20,13 +21,10 @@ class Block {
         batch_idx_(batch_idx),
         first_channel_(first_channel),
         count_(std::min(kConvBlockChannels, problem.sizes.dim - first_channel)),
-        width_(static_cast<int>(problem.sizes.width)) {
-    const TensorView& cache_seqlens = problem.operands.cache_seqlens;
-    is_circular_ = cache_seqlens.present();
-    if (is_circular_) {
-      first_place_ = IndexAt(cache_seqlens, batch_idx) % problem.sizes.state_len;
-    }
-  }
+        width_(static_cast<int>(problem.sizes.width)),
+        places_(problem, problem.operands.cache_seqlens.present()
+                             ? IndexAt(problem.operands.cache_seqlens, batch_idx)
+                             : 0) {}
 
   void Update() {
     const CausalConv1dUpdateOperands& operands = problem_.operands;
@@ -40,9 +38,9 @@ class Block {
     LoadChannels(operands, steps_, first_channel_, count_, buffers_);
     ring_ = {buffers_.ring, width_, 0};
     for (int idx = 0; idx < width_ - 1; ++idx) {
-      steps_.load_row(Column(PlaceBefore(width_ - 1 - idx)), count_, ring_.Row(idx));
+      steps_.load_row(Column(places_.Before(width_ - 1 - idx)), count_, ring_.Row(idx));
     }
-    if (!is_circular_) ShiftState();
+    ShiftState();
     Rows x = ChannelRows(operands.x, batch_idx_, 0, first_channel_);
     for (int64_t token = 0; token < problem_.sizes.num_tokens; ++token) {
       Rows x_row = x;
@@ -50,7 +48,7 @@ class Block {
       Rows out_row = out;
       out_row.data = out.At(token);
       steps_.convolve_tokens(buffers_, operands.has_silu, count_, 1, x_row, out_row, &ring_);
-      const int64_t place = PlaceOf(token);
+      const int64_t place = places_.Of(token);
       // The token's x is the last of those before the next one.
       if (place >= 0) steps_.store_row(ring_.Row(width_ - 2), count_, Column(place));
     }
@@ -65,25 +63,10 @@ class Block {
             state.dtype, 0, state.strides[1]};
   }
 
-  // Where the value `age` tokens before the first is, 1 for the last.
-  int64_t PlaceBefore(int64_t age) const {
-    const int64_t state_len = problem_.sizes.state_len;
-    if (!is_circular_) return state_len - age;
-    return (first_place_ + state_len - age) % state_len;
-  }
-
-  // Where a token's x goes; negative: nowhere, as later tokens take all places.
-  int64_t PlaceOf(int64_t token) const {
-    const int64_t state_len = problem_.sizes.state_len;
-    if (!is_circular_) return state_len - problem_.sizes.num_tokens + token;
-    return (first_place_ + token) % state_len;
-  }
-
   // Makes room for the tokens behind what stays.
   void ShiftState() {
-    const int64_t num_tokens = problem_.sizes.num_tokens;
-    for (int64_t place = 0; place + num_tokens < problem_.sizes.state_len; ++place) {
-      steps_.load_row(Column(place + num_tokens), count_, buffers_.out);
+    for (int64_t place = 0; place < places_.NumShifted(); ++place) {
+      steps_.load_row(Column(place + places_.num_tokens), count_, buffers_.out);
       steps_.store_row(buffers_.out, count_, Column(place));
     }
   }
@@ -95,8 +78,7 @@ class Block {
   int64_t first_channel_;
   int64_t count_;
   int width_;
-  bool is_circular_ = false;
-  int64_t first_place_ = 0;  // of the first token in a circular buffer
+  ConvPlaces places_;
   int64_t slot_ = 0;
   ConvRing ring_;
 };

@@ -125,7 +125,7 @@ struct EnqueueConv {
     const int64_t stretches = CountBlocks(problem.sizes.seqlen / Bits16<T>::kSize, kVectorsOfWarp);
     const int64_t num_items = problem.sizes.batch * problem.sizes.dim * stretches;
     return LaunchKernel(kName, ConvTokensKernel<T>,
-                        ShapeOf(num_items, kTokenWarps, kTokenWarps * kWarpSize, stream), problem,
+                        ShapeOf(num_items, kTokenWarps, kTokenWarps * kWarpLanes, stream), problem,
                         stretches);
   }
 };
@@ -147,7 +147,7 @@ Status EnqueueOut(const EnqueueConv& enqueue) {
   const CausalConv1dForwardProblem& problem = enqueue.problem;
   if (HasVectorsOf(problem, 2)) {
     return WithVectors(problem, [&]<typename T>() {
-      using Piece = VectorPiece<T>;
+      using Piece = ConvVector<T>;
       return HasSequences(problem) ? enqueue.template Channels<Piece, true>()
                                    : enqueue.template Channels<Piece, false>();
     });
@@ -164,8 +164,8 @@ Status EnqueueOut(const EnqueueConv& enqueue) {
 template <typename T>
 Status LoadVectors() {
   const LoadConv load;
-  TILESCAN_RETURN_IF_ERROR((load.Channels<VectorPiece<T>, true>()));
-  TILESCAN_RETURN_IF_ERROR((load.Channels<VectorPiece<T>, false>()));
+  TILESCAN_RETURN_IF_ERROR((load.Channels<ConvVector<T>, true>()));
+  TILESCAN_RETURN_IF_ERROR((load.Channels<ConvVector<T>, false>()));
   return load.Tokens<T>();
 }
 

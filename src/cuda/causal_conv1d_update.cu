@@ -3,6 +3,7 @@
 // (batch, T, dim), conv_state (slots, dim, state_len).
 #include <cstdint>
 
+#include "core/conv_places.h"
 #include "cuda/causal_conv1d.h"
 #include "cuda/conv_rows.cuh"
 #include "cuda/launch.cuh"
@@ -14,49 +15,14 @@ constexpr const char* kName = "causal_conv1d_update";
 constexpr int kThreads = 128;
 constexpr int64_t kMostBlocks = INT32_MAX;
 
-// A channel's row of the state.
-struct ConvSlot {
-  int64_t offset;
-  int64_t state_len;
-  int64_t num_tokens;
-  int64_t first_place;  // of the first token in a circular buffer
-  bool is_circular;
-
-  __device__ ConvSlot(const CausalConv1dUpdateProblem& problem, int64_t batch_idx, int64_t slot,
-                      int64_t channel)
-      : offset(slot * problem.operands.conv_state.strides[0] +
-               channel * problem.operands.conv_state.strides[1]),
-        state_len(problem.sizes.state_len),
-        num_tokens(problem.sizes.num_tokens),
-        first_place(0),
-        is_circular(problem.operands.cache_seqlens.present()) {
-    if (!is_circular) return;
-    first_place = IndexAt(problem.operands.cache_seqlens, batch_idx) % state_len;
-    if (first_place < 0) first_place += state_len;
+// A channel's row of the state: what stays makes room for the tokens behind it.
+__device__ void ShiftRow(const TensorView& state, int64_t offset, const ConvPlaces& places) {
+  const int64_t stride = state.strides[2];
+  for (int64_t place = 0; place < places.NumShifted(); ++place) {
+    const uint32_t bits = LoadElementBits(state, offset + (place + places.num_tokens) * stride);
+    StoreElement(ElementToFloat(state.dtype, bits), state, offset + place * stride);
   }
-
-  __device__ int64_t At(const TensorView& state, int64_t place) const {
-    return offset + place * state.strides[2];
-  }
-  // Of the value `age` tokens before the first.
-  __device__ int64_t PlaceBefore(int64_t age) const {
-    if (!is_circular) return state_len - age;
-    const int64_t place = first_place - age;
-    return place < 0 ? place + state_len : place;
-  }
-  // Of a token; negative: none.
-  __device__ int64_t PlaceOf(int64_t token) const {
-    return is_circular ? (first_place + token) % state_len : state_len - num_tokens + token;
-  }
-
-  // Makes room for the tokens behind what stays.
-  __device__ void Shift(const TensorView& state) const {
-    for (int64_t place = 0; place + num_tokens < state_len; ++place) {
-      const uint32_t bits = LoadElementBits(state, At(state, place + num_tokens));
-      StoreElement(ElementToFloat(state.dtype, bits), state, At(state, place));
-    }
-  }
-};
+}
 
 __global__ void __launch_bounds__(kThreads)
     ConvUpdateKernel(const __grid_constant__ CausalConv1dUpdateProblem problem) {
@@ -82,15 +48,17 @@ __global__ void __launch_bounds__(kThreads)
     }
     return;
   }
-  const ConvSlot kept(problem, batch_idx, slot, channel);
+  const ConvPlaces places(
+      problem, operands.cache_seqlens.present() ? IndexAt(operands.cache_seqlens, batch_idx) : 0);
+  const int64_t state_offset = slot * state.strides[0] + channel * state.strides[1];
   uint32_t next_bits = LoadElementBits(x, x_offset);
   uint32_t bits[kMostConvHistory];
 #pragma unroll
   for (int idx = 0; idx < kMostConvHistory; ++idx) {
     bits[idx] = 0;
     if (idx >= unused) {
-      const int64_t place = kept.PlaceBefore(kMostConvHistory - idx);
-      bits[idx] = LoadElementBits(state, kept.At(state, place));
+      const int64_t place = places.Before(kMostConvHistory - idx);
+      bits[idx] = LoadElementBits(state, state_offset + place * state.strides[2]);
     }
   }
   ConvWeights<1> weights;
@@ -100,15 +68,17 @@ __global__ void __launch_bounds__(kThreads)
   for (int idx = 0; idx < kMostConvHistory; ++idx) {
     window[idx] = ElementToFloat(state.dtype, bits[idx]);
   }
-  if (!kept.is_circular) kept.Shift(state);
+  ShiftRow(state, state_offset, places);
   const bool is_exact = x.dtype == DType::kFloat32 || operands.out.dtype == DType::kFloat32;
 #pragma unroll 1
   for (int64_t token = 0; token < num_tokens; ++token) {
     window[kMostConvHistory] = ElementToFloat(x.dtype, next_bits);
     x_offset += x.strides[1];
     if (token + 1 < num_tokens) next_bits = LoadElementBits(x, x_offset);
-    const int64_t place = kept.PlaceOf(token);
-    if (place >= 0) StoreElement(window[kMostConvHistory], state, kept.At(state, place));
+    const int64_t place = places.Of(token);
+    if (place >= 0) {
+      StoreElement(window[kMostConvHistory], state, state_offset + place * state.strides[2]);
+    }
     const float sum = SumOfWindow(weights.weight[0], weights.bias[0], width, window);
     StoreElement(ActivatedSum(sum, operands.has_silu, is_exact), operands.out, out_offset);
     out_offset += operands.out.strides[1];

@@ -14,23 +14,12 @@ constexpr int kConvThreads = 128;
 // Tokens whose x a thread asks for at once.
 constexpr int kConvTokensAhead = 4;
 
-// 16 bytes of channels of one dtype, which are whole vectors in x and in out.
+// Channels of one dtype that are whole vectors in x and in out.
 template <typename T>
-struct VectorPiece {
-  using Bits = uint4;
-  static constexpr int kSize = Bits16<T>::kSize;
+struct ConvVector : VectorPiece<T> {
   static constexpr int kAhead = kConvTokensAhead;
 
   static __device__ bool IsExact(const TensorView&) { return sizeof(T) == sizeof(float); }
-  static __device__ Bits Load(const TensorView& view, int64_t offset) {
-    return *reinterpret_cast<const uint4*>(view.At<const T>(offset));
-  }
-  static __device__ void ToFloats(const TensorView&, const Bits& bits, float (&to)[kSize]) {
-    Bits16<T>::ToFloats(bits, to);
-  }
-  static __device__ void Store(const float (&from)[kSize], const TensorView& view, int64_t offset) {
-    *reinterpret_cast<uint4*>(view.At<T>(offset)) = Bits16<T>::FromFloats(from);
-  }
 };
 
 // One channel of any dtype and stride.

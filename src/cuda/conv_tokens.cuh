@@ -6,14 +6,14 @@
 
 #include "cuda/conv_rows.cuh"
 #include "cuda/vectors.cuh"
+#include "cuda/warp.h"
 
 namespace tilescan::cuda {
 
 constexpr int kTokenWarps = 4;
-constexpr int kWarpSize = 32;
 // Vectors of a lane, a warp's width apart.
 constexpr int kVectorsAhead = 4;
-constexpr int kVectorsOfWarp = kVectorsAhead * kWarpSize;
+constexpr int kVectorsOfWarp = kVectorsAhead * kWarpLanes;
 
 // A value before a token, where tokens are whole vectors and a batch row is one sequence.
 template <typename T>
@@ -33,15 +33,14 @@ __device__ float LoadBefore(const CausalConv1dForwardProblem& problem, int64_t b
 // A warp a stretch of kVectorsOfWarp vectors of one channel. What stands before a lane's vector is
 // the end of its neighbour's.
 template <typename T>
-__global__ void __launch_bounds__(kTokenWarps* kWarpSize)
+__global__ void __launch_bounds__(kTokenWarps* kWarpLanes)
     ConvTokensKernel(const __grid_constant__ CausalConv1dForwardProblem problem,
                      int64_t stretches_per_channel) {
   constexpr int kSize = Bits16<T>::kSize;
-  constexpr unsigned kAllLanes = 0xffffffffu;
   const CausalConv1dForwardOperands& operands = problem.operands;
-  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int64_t stretch =
-      int64_t{blockIdx.x} * kTokenWarps + static_cast<int>(threadIdx.x) / kWarpSize;
+      int64_t{blockIdx.x} * kTokenWarps + static_cast<int>(threadIdx.x) / kWarpLanes;
   const int64_t row_idx = stretch / stretches_per_channel;  // of batch and dim
   const int64_t batch_idx = row_idx / problem.sizes.dim;
   if (batch_idx >= problem.sizes.batch) return;
@@ -56,7 +55,7 @@ __global__ void __launch_bounds__(kTokenWarps* kWarpSize)
   uint4 bits[kVectorsAhead];
 #pragma unroll
   for (int idx = 0; idx < kVectorsAhead; ++idx) {
-    const int64_t vector = first_vector + idx * kWarpSize;
+    const int64_t vector = first_vector + idx * kWarpLanes;
     bits[idx] =
         vector < num_vectors ? reinterpret_cast<const uint4*>(x)[vector] : make_uint4(0, 0, 0, 0);
   }
@@ -81,7 +80,7 @@ __global__ void __launch_bounds__(kTokenWarps* kWarpSize)
       const float own = floats[kSize - kMostConvHistory + at];
       const float neighbour = __shfl_up_sync(kAllLanes, own, 1);
       values[at] = lane == 0 ? last[at] : neighbour;
-      last[at] = __shfl_sync(kAllLanes, own, kWarpSize - 1);
+      last[at] = __shfl_sync(kAllLanes, own, kWarpLanes - 1);
     }
     float results[kSize];
 #pragma unroll
@@ -91,7 +90,7 @@ __global__ void __launch_bounds__(kTokenWarps* kWarpSize)
       const float sum = SumOfWindow(weights.weight[0], weights.bias[0], width, window);
       results[at] = ActivatedSum(sum, operands.has_silu, sizeof(T) == sizeof(float));
     }
-    const int64_t vector = first_vector + idx * kWarpSize;
+    const int64_t vector = first_vector + idx * kWarpLanes;
     if (vector < num_vectors) {
       reinterpret_cast<uint4*>(out)[vector] = Bits16<T>::FromFloats(results);
     }

@@ -10,22 +10,18 @@
 
 namespace tilescan::cuda {
 
-// 16 bytes of one dtype, which x, z and out have, where groups are whole vectors.
+// A vector of the dtype that x, z and out have, where groups are whole ones: all `count`
+// elements are there.
 template <typename T>
-struct NormVector {
-  using Bits = uint4;
-  static constexpr int kSize = Bits16<T>::kSize;
+struct NormVector : VectorPiece<T> {
+  using Piece = VectorPiece<T>;
 
-  // count: elements of the piece, of which there are kSize.
-  static __device__ Bits Load(const TensorView& view, int64_t offset, int64_t /*count*/) {
-    return *reinterpret_cast<const uint4*>(view.At<const T>(offset));
+  static __device__ uint4 Load(const TensorView& view, int64_t offset, int64_t /*count*/) {
+    return Piece::Load(view, offset);
   }
-  static __device__ void ToFloats(const TensorView&, const Bits& bits, float (&to)[kSize]) {
-    Bits16<T>::ToFloats(bits, to);
-  }
-  static __device__ void Store(const float (&from)[kSize], const TensorView& view, int64_t offset,
-                               int64_t /*count*/) {
-    *reinterpret_cast<uint4*>(view.At<T>(offset)) = Bits16<T>::FromFloats(from);
+  static __device__ void Store(const float (&from)[Piece::kSize], const TensorView& view,
+                               int64_t offset, int64_t /*count*/) {
+    Piece::Store(from, view, offset);
   }
 };
 

@@ -16,13 +16,12 @@
 #include "cuda/launch.cuh"
 #include "cuda/norm_pieces.cuh"
 #include "cuda/silu.cuh"
+#include "cuda/warp.h"
 
 namespace tilescan::cuda {
 namespace {
 
 constexpr const char* kName = "rms_norm_gated_forward";
-constexpr int kWarpLanes = 32;
-constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kLongThreads = 1024;
 constexpr int kMostWarps = kLongThreads / kWarpLanes;
 constexpr int64_t kMostBlocks = INT32_MAX;

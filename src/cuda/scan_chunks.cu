@@ -5,13 +5,12 @@
 
 #include "core/sequences.h"
 #include "cuda/launch.cuh"
+#include "cuda/warp.h"
 
 namespace tilescan::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kWarpLanes = 32;
-constexpr unsigned kAllLanes = 0xffffffffu;
 
 // ---- the chunk table ----
 

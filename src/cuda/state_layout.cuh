@@ -6,11 +6,11 @@
 
 #include "core/tensor_view.h"
 #include "cuda/vectors.cuh"
+#include "cuda/warp.h"
 #include "numerics/elements.h"
 
 namespace tilescan::cuda {
 
-constexpr int kWarpLanes = 32;
 constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kWarpLanes;
 

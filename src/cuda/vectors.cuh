@@ -75,6 +75,23 @@ inline bool HasVectors(const TensorView& view, int dim) {
   return true;
 }
 
+// What a thread holds of an operand whose elements of dtype T lie in whole vectors: one of these.
+template <typename T>
+struct VectorPiece {
+  using Bits = uint4;
+  static constexpr int kSize = Bits16<T>::kSize;
+
+  static __device__ Bits Load(const TensorView& view, int64_t offset) {
+    return *reinterpret_cast<const uint4*>(view.At<const T>(offset));
+  }
+  static __device__ void ToFloats(const TensorView&, const Bits& bits, float (&to)[kSize]) {
+    Bits16<T>::ToFloats(bits, to);
+  }
+  static __device__ void Store(const float (&from)[kSize], const TensorView& view, int64_t offset) {
+    *reinterpret_cast<uint4*>(view.At<T>(offset)) = Bits16<T>::FromFloats(from);
+  }
+};
+
 }  // namespace tilescan::cuda
 
 #endif  // TILESCAN_CUDA_VECTORS_CUH_

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "cuda/warp.h"
 #include "hopper/scan_pieces.h"
 
 namespace tilescan::hopper {
@@ -21,7 +22,7 @@ inline constexpr int kLeastHeaddim = 32;
 // or, where a state is too wide for the registers of one, a part of dstate each.
 inline constexpr int kRowWarpgroups = 2;
 
-inline constexpr int kWarpLanes = 32;
+using cuda::kWarpLanes;
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kWarpgroupThreads = kWarpgroupWarps * kWarpLanes;
 // The first warpgroup feeds the others.

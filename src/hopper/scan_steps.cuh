@@ -2,11 +2,10 @@
 #ifndef TILESCAN_HOPPER_SCAN_STEPS_CUH_
 #define TILESCAN_HOPPER_SCAN_STEPS_CUH_
 
-#include <cuda_fp16.h>
-
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/elements.cuh"
 #include "hopper/ptx/arithmetic.h"
 #include "hopper/scan_params.h"
 #include "numerics/elements.h"
@@ -14,7 +13,7 @@
 namespace tilescan::hopper {
 
 inline constexpr float kLog2E = 1.4426950408889634f;
-inline constexpr unsigned kAllLanes = 0xffffffffu;
+using cuda::kAllLanes;
 
 // A token's decay of 2^-256 or less leaves nothing, in fp32, of what was before. More would only
 // take digits from the sums.
@@ -88,17 +87,18 @@ __device__ __forceinline__ void LoadDt(const ScanParams& params, const HeadSteps
 template <int kChunks>
 __device__ __forceinline__ void ConvertDt(DType dtype, const LaneValues<uint32_t, kChunks>& bits,
                                           LaneValues<float, kChunks>& dt) {
-  const auto convert = [&](const auto& of_bits) {
-    ForEachToken<kChunks>([&](int chunk, int idx) { dt[chunk][idx] = of_bits(bits[chunk][idx]); });
-  };
-  if (dtype == DType::kFloat32) {
-    convert([](uint32_t value) { return __uint_as_float(value); });
-  } else if (dtype == DType::kBFloat16) {
-    convert([](uint32_t value) { return __uint_as_float(value << 16); });
-  } else {
-    convert([](uint32_t value) {
-      return __half2float(__ushort_as_half(static_cast<unsigned short>(value)));
+  const auto convert_from = [&](DType known) {
+    ForEachToken<kChunks>([&](int chunk, int idx) {
+      dt[chunk][idx] = cuda::ElementToFloat(known, bits[chunk][idx]);
     });
+  };
+  // Asked for once, not for each token.
+  if (dtype == DType::kFloat32) {
+    convert_from(DType::kFloat32);
+  } else if (dtype == DType::kBFloat16) {
+    convert_from(DType::kBFloat16);
+  } else {
+    convert_from(DType::kFloat16);
   }
 }
 

@@ -50,6 +50,12 @@ typename Operation<Problem>::Operands ReadTensors(const typename Operation<Probl
   return operands;
 }
 
+// Forgets where the operands lie: a problem is planned without their memory.
+template <typename Problem>
+void DropData(typename Operation<Problem>::Operands* operands) {
+  for (const auto& field : Operation<Problem>::kFields) (operands->*field.view).data = nullptr;
+}
+
 }  // namespace tilescan::plan
 
 #endif  // TILESCAN_PLAN_READ_OPERANDS_H_

@@ -29,11 +29,6 @@ void CheckActivation(int32_t activation, Violations* violations) {
                        TILESCAN_ACTIVATION_SILU, ")"));
 }
 
-template <typename Problem>
-void DropData(typename Operation<Problem>::Operands* operands) {
-  for (const auto& field : Operation<Problem>::kFields) (operands->*field.view).data = nullptr;
-}
-
 // ---- forward ----
 
 struct ForwardSizes : ChannelSizes {

@@ -84,9 +84,7 @@ Validated<RmsNormGatedForwardProblem> Validate(const tilescan_rms_norm_gated_for
   CheckDistinctElements({"out", &operands.out}, violations);
   CheckOptions(args, sizes.dim, violations);
 
-  for (const auto& field : Operation<RmsNormGatedForwardProblem>::kFields) {
-    (operands.*field.view).data = nullptr;
-  }
+  DropData<RmsNormGatedForwardProblem>(&operands);
   validated.problem = {{.batch = sizes.batch.value,
                         .seqlen = HasTokenDimension(operands) ? sizes.seqlen.value : 1,
                         .dim = sizes.dim.value,

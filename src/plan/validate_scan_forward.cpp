@@ -127,9 +127,7 @@ Validated<ScanForwardProblem> Validate(const tilescan_scan_forward_args& args,
   CheckDistinctElements({"states_out", &operands.states_out}, violations);
   CheckStepOptions(args.dt_softplus, args.dt_limit, violations);
 
-  for (const auto& field : Operation<ScanForwardProblem>::kFields) {
-    (operands.*field.view).data = nullptr;
-  }
+  DropData<ScanForwardProblem>(&operands);
   validated.problem = {KnownSizes(sizes, operands.cu_seqlens.present()), operands};
   return validated;
 }

@@ -154,9 +154,7 @@ Validated<StateUpdateProblem> Validate(const tilescan_state_update_args& args,
   CheckDistinctElements({"out", &operands.out}, violations);
   CheckStepOptions(args.dt_softplus, args.dt_limit, violations);
 
-  for (const auto& field : Operation<StateUpdateProblem>::kFields) {
-    (operands.*field.view).data = nullptr;
-  }
+  DropData<StateUpdateProblem>(&operands);
   validated.problem = {KnownSizes(sizes, operands), NormalForm(operands, violations)};
   return validated;
 }

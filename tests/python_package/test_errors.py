@@ -110,11 +110,18 @@ def test_gradients_are_refused_on_plain_arrays():
         assert tilescan.scan(**operands).shape == (2, 5, 4, 3)
 
 
+def test_gradients_are_refused_beside_arrays_of_others():
+    operands = scan_operands()
+    operands["A"] = torch.from_numpy(operands["A"]).requires_grad_()
+    with pytest.raises(tilescan.Unsupported, match="A requires a gradient"):
+        tilescan.scan(**operands)
+
+
 def test_other_devices_are_refused():
     operands = {name: torch.from_numpy(value) for name, value in scan_operands().items()}
     with pytest.raises(TypeError, match="dt is torch.Tensor, which DLPack does not carry"):
         tilescan.scan(**dict(operands, dt=operands["dt"].to("meta")))
-    with pytest.raises(TypeError, match="x is torch.Tensor, which DLPack does not carry"):
+    with pytest.raises(TypeError, match="scan_forward: x is torch.Tensor, which DLPack does not carry"):
         tilescan.scan(**dict(operands, x=operands["x"].to_sparse()))
 
 
