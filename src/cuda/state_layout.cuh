@@ -16,21 +16,26 @@ constexpr int kThreads = kWarps * kWarpLanes;
 
 // 16 bytes of a row, the row dense and aligned, the rows of a head less than 2^31 elements apart in
 // all.
-template <typename T>
+// kHasStoreHint: what is stored will not be read again soon. Loads have such a hint for 16-bit
+// states. docs/performance.md has what each is worth.
+template <typename T, bool kHasStoreHint = true>
 struct Vectors {
   static constexpr int kSize = Bits16<T>::kSize;
 
   static __device__ int64_t RowOffset(int row, int64_t stride) {
     return int64_t{row} * static_cast<int>(stride);
   }
-  // On an H200, 256 x 128 heads of 64 x 128: 537 us without the hint against 550 us with it for
-  // fp32 states, 301 us against 296 us for bf16 states.
   static __device__ uint4 LoadBits(const TensorView& state, int64_t offset, int64_t n) {
     const auto* address = reinterpret_cast<const uint4*>(state.At<const T>(offset + n));
     return sizeof(T) == sizeof(float) ? *address : __ldcs(address);
   }
   static __device__ void StoreBits(uint4 bits, const TensorView& state, int64_t offset, int64_t n) {
-    __stcs(reinterpret_cast<uint4*>(state.At<T>(offset + n)), bits);
+    auto* address = reinterpret_cast<uint4*>(state.At<T>(offset + n));
+    if constexpr (kHasStoreHint) {
+      __stcs(address, bits);
+    } else {
+      *address = bits;
+    }
   }
   static __device__ void ToFloats(const uint4& bits, float* to) { Bits16<T>::ToFloats(bits, to); }
   static __device__ uint4 FromFloats(const float* from) { return Bits16<T>::FromFloats(from); }

@@ -6,6 +6,7 @@
 
 #include "core/sequences.h"
 #include "core/state_update.h"
+#include "cuda/elements.cuh"
 #include "cuda/state_layout.cuh"
 #include "numerics/activations.h"
 #include "numerics/elements.h"
@@ -79,64 +80,92 @@ struct TokenInputs {
   float dt, dA;
 };
 
-inline __device__ void LoadStep(const StateUpdateProblem& problem, const Place& place,
-                                int64_t token, float* dt, float* dA) {
-  const StateUpdateOperands& operands = problem.operands;
-  const float bias =
-      operands.dt_bias.present()
-          ? numerics::LoadFloat(operands.dt_bias, place.head_idx * operands.dt_bias.strides[0])
-          : 0.0f;
-  const float raw = numerics::LoadFloat(operands.dt, place.batch_idx * operands.dt.strides[0] +
-                                                         token * operands.dt.strides[1] +
-                                                         place.head_idx * operands.dt.strides[2]);
-  const float A = numerics::LoadFloat(operands.A, place.head_idx * operands.A.strides[0]);
-  *dt = numerics::ProcessedDt(raw, bias,
-                              {operands.dt_softplus, operands.dt_limit_min, operands.dt_limit_max});
-  // Nothing is left of zeros, even if the decay overflows.
-  *dA = place.is_fresh && token == 0 ? 0.0f : expf(*dt * A);
-}
+// The step and its decay, as bits. Bits of operands that are not there are 0.
+struct StepBits {
+  uint32_t dt, bias, A;
 
-template <typename Shape>
-__device__ void LoadRow(const StateUpdateProblem& problem, const Place& place, int64_t token,
-                        int row, TokenInputs<Shape>* inputs) {
-  const StateUpdateOperands& operands = problem.operands;
-  const float x = numerics::LoadFloat(operands.x, RowOffset(operands.x, place, token, row));
-  float Dx = 0.0f;
-  float silu_z = 1.0f;
-  if (operands.D.present()) {
+  __device__ StepBits(const StateUpdateProblem& problem, const Place& place, int64_t token) {
+    const StateUpdateOperands& operands = problem.operands;
+    dt = LoadElementBits(operands.dt, place.batch_idx * operands.dt.strides[0] +
+                                          token * operands.dt.strides[1] +
+                                          place.head_idx * operands.dt.strides[2]);
+    A = LoadElementBits(operands.A, place.head_idx * operands.A.strides[0]);
+    bias = operands.dt_bias.present()
+               ? LoadElementBits(operands.dt_bias, place.head_idx * operands.dt_bias.strides[0])
+               : 0;
+  }
+  template <typename Shape>
+  __device__ void Put(const StateUpdateOperands& operands, bool counts_as_zeros,
+                      TokenInputs<Shape>* inputs) const {
+    const float processed = numerics::ProcessedDt(
+        ElementToFloat(operands.dt.dtype, dt), ElementToFloat(operands.dt_bias.dtype, bias),
+        {operands.dt_softplus, operands.dt_limit_min, operands.dt_limit_max});
+    inputs->dt = processed;
+    // Nothing is left of zeros, even if the decay overflows.
+    inputs->dA = counts_as_zeros ? 0.0f : expf(processed * ElementToFloat(operands.A.dtype, A));
+  }
+};
+
+// What belongs to a row of the part.
+struct RowBits {
+  uint32_t x, z, D;
+
+  __device__ RowBits() = default;
+  __device__ RowBits(const StateUpdateProblem& problem, const Place& place, int64_t token,
+                     int row) {
+    const StateUpdateOperands& operands = problem.operands;
+    x = LoadElementBits(operands.x, RowOffset(operands.x, place, token, row));
+    z = operands.z.present() ? LoadElementBits(operands.z, RowOffset(operands.z, place, token, row))
+                             : 0;
     const int64_t channel =
         operands.D.ndim == 2 ? (place.first_row + row) * operands.D.strides[1] : 0;
-    Dx = x * numerics::LoadFloat(operands.D, place.head_idx * operands.D.strides[0] + channel);
+    D = operands.D.present()
+            ? LoadElementBits(operands.D, place.head_idx * operands.D.strides[0] + channel)
+            : 0;
   }
-  if (operands.z.present()) {
-    silu_z =
-        numerics::Silu(numerics::LoadFloat(operands.z, RowOffset(operands.z, place, token, row)));
+  template <typename Shape>
+  __device__ void Put(const StateUpdateOperands& operands, int row,
+                      TokenInputs<Shape>* inputs) const {
+    const float value = ElementToFloat(operands.x.dtype, x);
+    inputs->x[row] = value;
+    inputs->Dx[row] = operands.D.present() ? value * ElementToFloat(operands.D.dtype, D) : 0.0f;
+    inputs->silu_z[row] =
+        operands.z.present() ? numerics::Silu(ElementToFloat(operands.z.dtype, z)) : 1.0f;
   }
-  inputs->x[row] = x;
-  inputs->Dx[row] = Dx;
-  inputs->silu_z[row] = silu_z;
-}
+};
 
 // The block's threads together: the step, what belongs to rows, and a segment of B and C from
-// element first_n on, in which elements beyond dstate become 0.
+// element first_n on, in which elements beyond dstate become 0. All reads are on their way before
+// the first is looked at.
 template <typename Shape>
 __device__ void LoadInputs(const StateUpdateProblem& problem, const Place& place, int64_t token,
                            int64_t first_n, TokenInputs<Shape>* inputs) {
-  const StateUpdateOperands& operands = problem.operands;
+  constexpr int kElements = (Shape::kSegment + kThreads - 1) / kThreads;
   const int thread = static_cast<int>(threadIdx.x);
-  // The last thread, which has least else to do.
-  if (thread == kThreads - 1) LoadStep(problem, place, token, &inputs->dt, &inputs->dA);
-  if (thread < place.num_rows) LoadRow(problem, place, token, thread, inputs);
+  const StateUpdateOperands& operands = problem.operands;
   const int64_t B_offset = GroupOffset(operands.B, place, token);
   const int64_t C_offset = GroupOffset(operands.C, place, token);
-  for (int at = thread; at < Shape::kSegment; at += kThreads) {
-    const int64_t n = first_n + at;
+  uint32_t B[kElements], C[kElements];
+#pragma unroll
+  for (int idx = 0; idx < kElements; ++idx) {
+    const int64_t n = first_n + idx * kThreads + thread;
     const bool exists = n < problem.sizes.dstate;
-    inputs->B[at] =
-        exists ? numerics::LoadFloat(operands.B, B_offset + n * operands.B.strides[3]) : 0.0f;
-    inputs->C[at] =
-        exists ? numerics::LoadFloat(operands.C, C_offset + n * operands.C.strides[3]) : 0.0f;
+    B[idx] = exists ? LoadElementBits(operands.B, B_offset + n * operands.B.strides[3]) : 0;
+    C[idx] = exists ? LoadElementBits(operands.C, C_offset + n * operands.C.strides[3]) : 0;
   }
+  RowBits row = {};
+  if (thread < place.num_rows) row = RowBits(problem, place, token, thread);
+  const StepBits step(problem, place, token);
+#pragma unroll
+  for (int idx = 0; idx < kElements; ++idx) {
+    const int at = idx * kThreads + thread;
+    if (at >= Shape::kSegment) continue;
+    inputs->B[at] = ElementToFloat(operands.B.dtype, B[idx]);
+    inputs->C[at] = ElementToFloat(operands.C.dtype, C[idx]);
+  }
+  if (thread < place.num_rows) row.Put(operands, thread, inputs);
+  // The last thread, which has least else to do.
+  if (thread == kThreads - 1) step.Put(operands, place.is_fresh && token == 0, inputs);
 }
 
 // out of a row whose state . C is known.

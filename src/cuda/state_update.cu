@@ -118,10 +118,8 @@ struct Enqueue {
   }
 };
 
-// Vectors that a lane holds at once, and how often it does so for one token. Once, where there is
-// not enough work to fill the GPU, or headdim is no multiple of what a block does.
+// Vectors that a lane holds at once for one token.
 constexpr int kHeldVectors = 4;
-constexpr int kHeadRows = 64;
 // Elements that it holds through several tokens.
 constexpr int kHeldFloats = 16;
 
@@ -141,8 +139,15 @@ struct Shapes {
   using Any = Shape<Elements<kSize>, kLanes, kPasses, 1>;
   using Tokens = Shape<Vectors<T>, kLanes, kPasses, kHeldFloats / (kPasses * kSize)>;
   using Once = Shape<Vectors<T>, kLanes, kPasses, kHeldVectors / kPasses>;
+  // Where there is work enough to fill the GPU: what a block takes, one group after another, as
+  // measured (docs/performance.md).
+  static constexpr bool kIsNarrow = sizeof(T) < sizeof(float);
+  static constexpr int kManyRows = kIsNarrow ? 64 : Once::kBlockRows;
+  static constexpr int kManyHeld = kIsNarrow || kPasses > 1 ? kHeldVectors : 2;
+  using ManyVectors = Vectors<T, kIsNarrow>;
+  using ManyGroup = Shape<ManyVectors, kLanes, kPasses, kManyHeld / kPasses>;
   using Many =
-      Shape<Vectors<T>, kLanes, kPasses, kHeldVectors / kPasses, kHeadRows / Once::kBlockRows>;
+      Shape<ManyVectors, kLanes, kPasses, ManyGroup::kRows, kManyRows / ManyGroup::kBlockRows>;
 };
 
 template <typename ShapesOfRow, typename Action>
@@ -158,7 +163,7 @@ Status WithLanes(const StateUpdateProblem& problem, const Action& action) {
   if (sizes.num_tokens > 1) return action.template Do<typename ShapesOfRow::Tokens>();
   const int64_t num_row_blocks = NumRowBlocks(sizes, Many::kBlockRows);
   const bool fills_gpu = sizes.batch * sizes.nheads * num_row_blocks >=
-                         int64_t{kStepBlocks} * Facts().num_multiprocessors;
+                         int64_t{kStepBlocks<Many>} * Facts().num_multiprocessors;
   const int64_t num_idle_rows = num_row_blocks * Many::kBlockRows - sizes.headdim;
   return fills_gpu && num_idle_rows <= sizes.headdim / 8 ? action.template DoOnce<Many>()
                                                          : action.template DoOnce<Once>();

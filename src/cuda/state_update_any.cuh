@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int64_t token = first; token < end; ++token) {
       __syncthreads();
       if (thread < place.num_rows) {
-        LoadRow(problem, place, token, thread, &inputs);
+        RowBits(problem, place, token, thread).Put(problem.operands, thread, &inputs);
         const float sum = sums[(token - first) * Shape::kBlockRows + thread];
         numerics::StoreFloat(OutOf(inputs, thread, sum), problem.operands.out,
                              RowOffset(problem.operands.out, place, token, thread));

@@ -54,7 +54,7 @@ struct LaneVectors {
 
 // As Held::Step, with the same bits.
 template <typename Shape>
-__device__ void StepBits(const TokenInputs<Shape>& inputs, const LaneVectors<Shape>& vectors,
+__device__ void StepRows(const TokenInputs<Shape>& inputs, const LaneVectors<Shape>& vectors,
                          int first_row, HeldBits<Shape>* state, float (&sum)[Shape::kRows]) {
   using Piece = typename Shape::Piece;
   const float dt = inputs.dt;
@@ -73,12 +73,12 @@ __device__ void StepBits(const TokenInputs<Shape>& inputs, const LaneVectors<Sha
   }
 }
 
-// On a multiprocessor. Fewer at once keep what is read and written at a time closer together in
-// memory; more hide what a block does before its first bytes are there.
-constexpr int kStepBlocks = 6;
+// On a multiprocessor: as many as registers allow when everything a block reads is on its way.
+template <typename Shape>
+constexpr int kStepBlocks = Shape::kRows* Shape::kPasses <= 2 ? 10 : 6;
 
 template <typename Shape>
-__global__ void __launch_bounds__(kThreads, kStepBlocks)
+__global__ void __launch_bounds__(kThreads, kStepBlocks<Shape>)
     StateStepKernel(const __grid_constant__ StateUpdateProblem problem, int first_batch) {
   __shared__ TokenInputs<Shape> inputs;
   const Place place = FindPlace(problem, first_batch, Shape::kBlockRows);
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kThreads, kStepBlocks)
     if (group + 1 < Shape::kGroups) next_state.Load(problem, place, first_row + Shape::kGroupRows);
     if (place.is_fresh && place.num_accepted == 0) state.Store(problem, place, first_row);
     float sum[Shape::kRows];
-    StepBits(inputs, vectors, first_row, &state, sum);
+    StepRows(inputs, vectors, first_row, &state, sum);
     if (place.num_accepted > 0) state.Store(problem, place, first_row);
     Held<Shape>::SumOverLanes(sum);
     StoreOut(problem, place, 0, first_row, inputs, sum);
