@@ -1,5 +1,6 @@
 // The causal convolution's decoding step: sizes, dtypes, slots, and digits of the public
 // reference.
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -18,8 +19,9 @@ void AddUpdateShapes(std::vector<ConvUpdateCase>* cases) {
     int64_t batch, num_tokens, dim, width, state_len;
   };
   constexpr Sizes kSizes[] = {
-      {0, 0, 4, 4, 3},  {1, 0, 1, 2, 1},  {3, 0, 24, 4, 4},   {2, 1, 17, 4, 3}, {2, 2, 5, 3, 6},
-      {2, 5, 40, 4, 4}, {1, 9, 33, 4, 3}, {2, 0, 1100, 4, 4}, {2, 3, 64, 2, 8}, {1, 8, 8, 4, 8},
+      {0, 0, 4, 4, 3},  {1, 0, 1, 2, 1},  {3, 0, 24, 4, 4}, {2, 1, 17, 4, 3},
+      {2, 2, 5, 3, 6},  {2, 5, 40, 4, 4}, {1, 9, 33, 4, 3}, {2, 0, 1100, 4, 4},
+      {2, 3, 64, 2, 8}, {1, 8, 8, 4, 8},  {5, 1, 26, 3, 4}, {9, 0, 7, 2, 4},
   };
   uint64_t seed = 5300;
   for (const bool is_circular : {false, true}) {
@@ -47,20 +49,26 @@ void AddUpdateShapes(std::vector<ConvUpdateCase>* cases) {
 void AddUpdateSlots(std::vector<ConvUpdateCase>* cases) {
   uint64_t seed = 5400;
   for (const DType indices : {DType::kInt32, DType::kInt64}) {
-    for (const bool is_circular : {false, true}) {
-      ++seed;
-      ConvUpdateCase c = RandomConvUpdateCase(
-          std::string("conv_update/slots/") + DTypeName(indices) + (is_circular ? "_circular" : ""),
-          4, 2, 24, seed);
-      AddOptionalOperands(&c, seed);
-      c.about = "slots, padding; what belongs to padding is not read";
-      c.num_slots = 7;
-      c.state_len = 5;
-      c.conv_state_indices = {6, -1, 0, 3};
-      c.conv_state_indices_dtype = indices;
-      if (is_circular) c.cache_seqlens = {3, -5, 0, 104};
-      c.x = [x = c.x](int64_t idx) { return idx / (2 * 24) == 1 ? kNan : x(idx); };
-      cases->push_back(std::move(c));
+    for (const int64_t num_tokens : {2, 0}) {  // 0: one, without a dimension
+      for (const bool is_circular : {false, true}) {
+        ++seed;
+        ConvUpdateCase c = RandomConvUpdateCase(
+            std::string("conv_update/slots/") + DTypeName(indices) +
+                (num_tokens == 0 ? "_one_token" : "") + (is_circular ? "_circular" : ""),
+            4, num_tokens, 24, seed);
+        AddOptionalOperands(&c, seed);
+        c.about = "slots, padding; what belongs to padding is not read";
+        c.num_slots = 7;
+        c.state_len = num_tokens == 0 ? 4 : 5;
+        c.conv_state_indices = {6, -1, 0, 3};
+        c.conv_state_indices_dtype = indices;
+        if (is_circular) c.cache_seqlens = {3, -5, 0, 104};
+        const int64_t row_elements = std::max<int64_t>(num_tokens, 1) * 24;
+        c.x = [x = c.x, row_elements](int64_t idx) {
+          return idx / row_elements == 1 ? kNan : x(idx);
+        };
+        cases->push_back(std::move(c));
+      }
     }
   }
   for (const DType state : kFloatDTypes) {

@@ -6,6 +6,7 @@
 #include "core/conv_places.h"
 #include "cuda/causal_conv1d.h"
 #include "cuda/conv_rows.cuh"
+#include "cuda/conv_step.cuh"
 #include "cuda/launch.cuh"
 
 namespace tilescan::cuda {
@@ -87,6 +88,30 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+template <typename T>
+Status EnqueueConvStep(const CausalConv1dUpdateProblem& problem, cudaStream_t stream) {
+  constexpr int64_t kBlockChannels = int64_t{kStepThreads} * StepPiece<T>::kChannels;
+  const auto count = [](int64_t size, int64_t part) {
+    return static_cast<unsigned>((size + part - 1) / part);
+  };
+  const LaunchShape shape = {
+      .grid = dim3(count(problem.sizes.dim, kBlockChannels), count(problem.sizes.batch, kStepRows)),
+      .num_threads = kStepThreads,
+      .stream = stream};
+  return LaunchKernel(kName, ConvStepKernel<T>, shape, problem);
+}
+
+Status RunConvStep(const CausalConv1dUpdateProblem& problem, cudaStream_t stream) {
+  switch (problem.operands.conv_state.dtype) {
+    case DType::kFloat32:
+      return EnqueueConvStep<float>(problem, stream);
+    case DType::kBFloat16:
+      return EnqueueConvStep<__nv_bfloat16>(problem, stream);
+    default:
+      return EnqueueConvStep<__half>(problem, stream);
+  }
+}
+
 int64_t CountBlocks(const CausalConv1dUpdateProblem& problem) {
   return (problem.sizes.batch * problem.sizes.dim + kThreads - 1) / kThreads;
 }
@@ -97,11 +122,17 @@ std::string ReasonAgainstCausalConv1d(const CausalConv1dUpdateProblem& problem) 
   return CountBlocks(problem) > kMostBlocks ? "batch * dim is more than 2^38" : "";
 }
 
-Status PrepareCausalConv1dUpdate() { return LoadKernel(kName, ConvUpdateKernel); }
+Status PrepareCausalConv1dUpdate() {
+  TILESCAN_RETURN_IF_ERROR(LoadKernel(kName, ConvStepKernel<float>));
+  TILESCAN_RETURN_IF_ERROR(LoadKernel(kName, ConvStepKernel<__nv_bfloat16>));
+  TILESCAN_RETURN_IF_ERROR(LoadKernel(kName, ConvStepKernel<__half>));
+  return LoadKernel(kName, ConvUpdateKernel);
+}
 
 Status RunCausalConv1dUpdate(const CausalConv1dUpdateProblem& problem, cudaStream_t stream) {
   const int64_t num_blocks = CountBlocks(problem);
   if (num_blocks == 0) return Status();
+  if (TakesConvStep(problem)) return RunConvStep(problem, stream);
   const LaunchShape shape = {
       .grid = dim3(static_cast<unsigned>(num_blocks)), .num_threads = kThreads, .stream = stream};
   return LaunchKernel(kName, ConvUpdateKernel, shape, problem);
