@@ -303,9 +303,10 @@ def test_transformers_on_the_gpu(model, monkeypatch):
     from peers import float64_arithmetic
     from test_patch import NEW_TOKENS, PROMPT_LENGTH, make_pair, record_calls
 
-    # Of both models' projections, and of the fallback's convolution.
-    monkeypatch.setattr(torch.backends.cuda.matmul, "allow_tf32", False)
-    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+    # So that the other model finds PyTorch's operators alone, where these are installed.
+    for name in ("causal_conv1d", "mamba_ssm"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # their convolution
     calls = record_calls(monkeypatch)
     ours, theirs = make_pair(model)
     ids = torch.randint(0, 199, (2, PROMPT_LENGTH), generator=torch.Generator().manual_seed(6))
