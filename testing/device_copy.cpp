@@ -99,20 +99,11 @@ std::vector<tilescan_tensor*> TensorsOf(tilescan_rms_norm_gated_forward_args* ar
 }
 
 std::vector<tilescan_tensor*> TensorsOf(tilescan_split_conv1d_scan_forward_args* args) {
-  return {&args->zxbcdt,
-          &args->conv1d_weight,
-          &args->A,
-          &args->conv1d_bias,
-          &args->dt_bias,
-          &args->D,
-          &args->rmsnorm_weight,
-          &args->conv_initial_states,
-          &args->initial_states,
-          &args->seq_idx,
-          &args->cu_seqlens,
-          &args->out,
-          &args->conv_final_states,
-          &args->final_states};
+  return {&args->zxbcdt,         &args->conv1d_weight,    &args->A,
+          &args->conv1d_bias,    &args->dt_bias,          &args->D,
+          &args->rmsnorm_weight, &args->initial_states,   &args->conv_initial_states,
+          &args->seq_idx,        &args->cu_seqlens,       &args->out,
+          &args->final_states,   &args->conv_final_states};
 }
 
 DeviceCopy::DeviceCopy(const std::vector<tilescan_tensor*>& tensors) {

@@ -153,8 +153,8 @@ struct SplitOperands {
   using Args = tilescan_split_conv1d_scan_forward_args;
 
   HostTensor zxbcdt, conv1d_weight, A, conv1d_bias, dt_bias, D, rmsnorm_weight;
-  HostTensor conv_initial_states, initial_states, seq_idx, cu_seqlens;
-  HostTensor out, conv_final_states, final_states;
+  HostTensor initial_states, conv_initial_states, seq_idx, cu_seqlens;
+  HostTensor out, final_states, conv_final_states;
   CallOptions options;
 
   template <typename Operands, typename Visit>
@@ -166,13 +166,13 @@ struct SplitOperands {
     visit("dt_bias", operands.dt_bias, false);
     visit("D", operands.D, false);
     visit("rmsnorm_weight", operands.rmsnorm_weight, false);
-    visit("conv_initial_states", operands.conv_initial_states, false);
     visit("initial_states", operands.initial_states, false);
+    visit("conv_initial_states", operands.conv_initial_states, false);
     visit("seq_idx", operands.seq_idx, false);
     visit("cu_seqlens", operands.cu_seqlens, false);
     visit("out", operands.out, true);
-    visit("conv_final_states", operands.conv_final_states, true);
     visit("final_states", operands.final_states, true);
+    visit("conv_final_states", operands.conv_final_states, true);
   }
 };
 

@@ -204,15 +204,15 @@ typedef struct tilescan_split_conv1d_scan_forward_args {
   tilescan_tensor dt_bias;             /* optional: (nheads) float */
   tilescan_tensor D;                   /* optional: (nheads) or (nheads, headdim) float */
   tilescan_tensor rmsnorm_weight;      /* optional: (dim) float */
-  tilescan_tensor conv_initial_states; /* optional: (batch, conv_dim, width - 1) float;
-                                          with cu_seqlens (num_seqs, conv_dim, width - 1) */
   tilescan_tensor initial_states;      /* optional: (batch, nheads, headdim, dstate) float;
                                           with cu_seqlens (num_seqs, nheads, headdim, dstate) */
+  tilescan_tensor conv_initial_states; /* optional: (batch, conv_dim, width - 1) float;
+                                          with cu_seqlens (num_seqs, conv_dim, width - 1) */
   tilescan_tensor seq_idx;             /* optional: (batch, seqlen) int32 */
   tilescan_tensor cu_seqlens;          /* optional: (num_seqs + 1) int32 or int64 */
   tilescan_tensor out;                 /* (batch, seqlen, dim), zxbcdt's dtype */
-  tilescan_tensor conv_final_states;   /* optional: shape of conv_initial_states, float */
   tilescan_tensor final_states;        /* optional: shape of initial_states, float */
+  tilescan_tensor conv_final_states;   /* optional: shape of conv_initial_states, float */
   int64_t ngroups;                     /* divides nheads; default 1 */
   int64_t group_size;       /* of the norm: divides dim; 0 (the default): dim / ngroups */
   float rmsnorm_eps;        /* 0 or more, finite; default 1e-5 */

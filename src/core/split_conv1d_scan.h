@@ -12,8 +12,8 @@ namespace tilescan {
 
 struct SplitConv1dScanForwardOperands {
   TensorView zxbcdt, conv1d_weight, A, conv1d_bias, dt_bias, D, rmsnorm_weight;
-  TensorView conv_initial_states, initial_states, seq_idx, cu_seqlens;
-  TensorView out, conv_final_states, final_states;
+  TensorView initial_states, conv_initial_states, seq_idx, cu_seqlens;
+  TensorView out, final_states, conv_final_states;
   int64_t ngroups = 1;
   int64_t group_size = 0;  // as given: 0 stands for dim / ngroups
   float rmsnorm_eps = 1e-5f;

@@ -145,15 +145,15 @@ struct Operation<SplitConv1dScanForwardProblem> {
       {"dt_bias", &Args::dt_bias, &Operands::dt_bias},
       {"D", &Args::D, &Operands::D},
       {"rmsnorm_weight", &Args::rmsnorm_weight, &Operands::rmsnorm_weight},
-      {"conv_initial_states", &Args::conv_initial_states, &Operands::conv_initial_states},
       {"initial_states", &Args::initial_states, &Operands::initial_states},
+      {"conv_initial_states", &Args::conv_initial_states, &Operands::conv_initial_states},
       {"seq_idx", &Args::seq_idx, &Operands::seq_idx},
       {"cu_seqlens", &Args::cu_seqlens, &Operands::cu_seqlens},
       {"out", &Args::out, &Operands::out, kRequired, kOutput},
-      {"conv_final_states", &Args::conv_final_states, &Operands::conv_final_states, kOptional,
-       kOutput, &Operands::conv_initial_states},
       {"final_states", &Args::final_states, &Operands::final_states, kOptional, kOutput,
        &Operands::initial_states},
+      {"conv_final_states", &Args::conv_final_states, &Operands::conv_final_states, kOptional,
+       kOutput, &Operands::conv_initial_states},
   };
 };
 

@@ -65,10 +65,10 @@ void CheckStates(const Operands& operands, Sizes* sizes, Violations* violations)
   Size* const num_seqs = operands.cu_seqlens.present() ? &sizes->sequences.num_seqs : &sizes->batch;
   const Shape of_conv = {num_seqs, &sizes->conv_dim, &sizes->history};
   const Shape of_scan = {num_seqs, &sizes->nheads, &sizes->headdim, &sizes->dstate};
-  CheckShape({"conv_initial_states", &operands.conv_initial_states}, {of_conv}, violations);
   CheckShape({"initial_states", &operands.initial_states}, {of_scan}, violations);
-  CheckShape({"conv_final_states", &operands.conv_final_states}, {of_conv}, violations);
+  CheckShape({"conv_initial_states", &operands.conv_initial_states}, {of_conv}, violations);
   CheckShape({"final_states", &operands.final_states}, {of_scan}, violations);
+  CheckShape({"conv_final_states", &operands.conv_final_states}, {of_conv}, violations);
   CheckStateCount({num_seqs, &sizes->nheads, &sizes->headdim, &sizes->dstate}, violations);
 }
 
