@@ -23,8 +23,9 @@ ConvCase SequencesCase(DType dtype) {
   return c;
 }
 
+// Of every operation enough that the CPU takes several threads.
 ConvUpdateCase StepCase(DType dtype) {
-  ConvUpdateCase c = RandomConvUpdateCase("invariance", 5, 2, 40, 6101);
+  ConvUpdateCase c = RandomConvUpdateCase("invariance", 5, 2, 800, 6101);
   AddOptionalOperands(&c, 6101);
   c.state_len = 4;
   c.conv_state_dtype = c.x_dtype = c.out_dtype = dtype;
@@ -32,9 +33,9 @@ ConvUpdateCase StepCase(DType dtype) {
 }
 
 NormCase GroupsCase(DType dtype) {
-  NormCase c = RandomNormCase("invariance", 3, 7, 96, 6102);
+  NormCase c = RandomNormCase("invariance", 3, 70, 288, 6102);
   AddOptionalOperands(&c, 6102);
-  c.group_size = 32;
+  c.group_size = 96;
   c.x_dtype = c.z_dtype = c.out_dtype = dtype;
   return c;
 }
