@@ -206,8 +206,8 @@ void StoreAllFinalStates(const CausalConv1dForwardProblem& problem, int64_t firs
   }
 }
 
-// Of elements of x: some 2 ns each.
-constexpr int64_t kLeastShare = 1 << 13;
+// Of elements of x, some 2 ns each.
+constexpr int64_t kLeastShare = 1 << 14;
 // Of channels of a sequence, whose final states lie apart.
 constexpr int64_t kLeastShareOfChannels = 1 << 10;
 

@@ -34,8 +34,8 @@ Rows GroupRow(const TensorView& view, int64_t batch_idx, int64_t token, int64_t 
   return rows;
 }
 
-// Of elements of x: some 2 ns each.
-constexpr int64_t kLeastShare = 1 << 13;
+// Of elements of x, some 2 ns each.
+constexpr int64_t kLeastShare = 1 << 14;
 
 }  // namespace
 

@@ -96,12 +96,10 @@ TEST_F(SplitPlan, NamesTheScansKernels) {
 }
 
 TEST_F(SplitPlan, RefusesAWorkspaceBeyondAllMemory) {
-  Args args = ExampleSplit();
-  const int64_t seqlen = int64_t{1} << 38;
-  args.zxbcdt = Described(tilescan_float32(), {2, seqlen, 132});
-  args.zxbcdt.strides[1] = 0;
-  args.zxbcdt.strides[0] = 132;
-  args.out = Described(tilescan_float32(), {2, seqlen, 48});
+  Args args = ExampleSplit(tilescan_float64());
+  const int64_t seqlen = 260'000'000'000;
+  args.zxbcdt.shape[1] = args.out.shape[1] = seqlen;
+  args.zxbcdt.strides[0] = args.out.strides[0] = seqlen * 132;
   args.seq_idx = {};
   EXPECT_EQ(Plan(args), "split_conv1d_scan_forward: needs a workspace of more than 2^48 bytes");
 }

@@ -170,16 +170,21 @@ TEST(ValidateSplit, RefusesOutputsThatOverlapThemselves) {
 }
 
 TEST(ValidateSplit, RefusesMoreStatesThanCanBeCounted) {
-  Args args = DefaultSplitConv1dScanForwardArgs();
-  const int64_t conv_dim = (int64_t{1} << 40) + 2;
-  args.zxbcdt = Described(tilescan_float32(), {1, 0, (int64_t{1} << 40) + conv_dim + 1});
-  args.conv1d_weight = Described(tilescan_float32(), {conv_dim, 4});
-  args.A = Described(tilescan_float32(), {1});
-  args.out = Described(tilescan_float32(), {1, 0, int64_t{1} << 40});
-  EXPECT_EQ(MessageFor(args), "");
-  args.zxbcdt.shape[0] = args.out.shape[0] = 100;
-  EXPECT_NE(MessageFor(args).find("have more than 2^46 elements"), std::string::npos)
-      << MessageFor(args);
+  const auto message = [](int64_t dstate) {
+    constexpr int64_t kDim = int64_t{1} << 23;
+    const int64_t conv_dim = kDim + 2 * dstate;
+    Args args = DefaultSplitConv1dScanForwardArgs();
+    args.zxbcdt = Described(tilescan_float32(), {1, 0, kDim + conv_dim + 1});
+    args.conv1d_weight = Described(tilescan_float32(), {conv_dim, 4});
+    args.A = Described(tilescan_float32(), {1});
+    args.out = Described(tilescan_float32(), {1, 0, kDim});
+    return MessageFor(args);
+  };
+  EXPECT_EQ(message(int64_t{1} << 23), "");
+  EXPECT_EQ(
+      message(int64_t{1} << 24),
+      Message("the states of batch 1, nheads 1, headdim 8388608 and dstate 16777216 have more "
+              "than 2^46 elements"));
 }
 
 }  // namespace
