@@ -164,6 +164,41 @@ struct NormCase {
   std::vector<ExpectedValue> expected;
 };
 
+struct SplitCase {
+  std::string name;
+  std::string about;
+
+  int64_t batch = 1;
+  int64_t seqlen = 1;
+  int64_t nheads = 1;
+  int64_t headdim = 1;
+  int64_t ngroups = 1;
+  int64_t dstate = 1;
+  int64_t width = 4;
+  int64_t group_size = 0;  // 0: dim / ngroups
+
+  DType zxbcdt_dtype = DType::kFloat32;  // and out
+  DType weight_dtype = DType::kFloat32;  // every weight
+  DType initial_states_dtype = DType::kFloat32;
+  DType final_states_dtype = DType::kFloat32;
+  DType cu_seqlens_dtype = DType::kInt32;
+
+  Fill zxbcdt, conv1d_weight, A, conv1d_bias, dt_bias, D, rmsnorm_weight;
+  Fill conv_initial_states, initial_states;
+  bool is_D_per_channel = false;
+  bool has_silu = false;
+  bool has_final_states = true;
+  std::vector<int32_t> seq_idx;     // batch * seqlen
+  std::vector<int64_t> cu_seqlens;  // num_seqs + 1
+
+  bool dt_softplus = false;
+  float dt_limit[2] = {0.0f, std::numeric_limits<float>::infinity()};
+  float eps = 1e-5f;
+  bool norm_before_gate = false;
+  int64_t chunk_size = 0;
+  std::vector<ExpectedValue> expected;
+};
+
 // The operands, filled, all in one layout; outputs are poison (a state updated in place is not).
 ScanOperands BuildOperands(const ScanCase& scan_case, Layout layout = Layout::kCompact);
 StateUpdateOperands BuildOperands(const StateUpdateCase& update_case,
@@ -172,6 +207,7 @@ ConvOperands BuildOperands(const ConvCase& conv_case, Layout layout = Layout::kC
 ConvUpdateOperands BuildOperands(const ConvUpdateCase& update_case,
                                  Layout layout = Layout::kCompact);
 NormOperands BuildOperands(const NormCase& norm_case, Layout layout = Layout::kCompact);
+SplitOperands BuildOperands(const SplitCase& split_case, Layout layout = Layout::kCompact);
 
 }  // namespace tilescan::testing
 

@@ -16,6 +16,7 @@ const std::vector<StateUpdateCase>& StateUpdateCases();
 const std::vector<ConvCase>& ConvCases();
 const std::vector<ConvUpdateCase>& ConvUpdateCases();
 const std::vector<NormCase>& NormCases();
+const std::vector<SplitCase>& SplitCases();
 
 // The parts that ScanCases() and StateUpdateCases() are made of.
 // Inputs that broke other implementations: "C01/...", each with the property that must hold.
@@ -55,6 +56,7 @@ ConvUpdateCase RandomConvUpdateCase(std::string name, int64_t batch, int64_t num
                                     int64_t dim, uint64_t seed);
 NormCase RandomNormCase(std::string name, int64_t batch, int64_t seqlen, int64_t dim,
                         uint64_t seed);
+SplitCase RandomSplitCase(std::string name, const CaseSizes& sizes, uint64_t seed);
 
 // Adds what is optional: dt_bias with softplus, D, z, initial_states.
 void AddOptionalOperands(ScanCase* scan_case, uint64_t seed);
@@ -63,6 +65,8 @@ void AddOptionalOperands(StateUpdateCase* update_case, uint64_t seed);
 void AddOptionalOperands(ConvCase* conv_case, uint64_t seed);
 void AddOptionalOperands(ConvUpdateCase* update_case, uint64_t seed);
 void AddOptionalOperands(NormCase* norm_case, uint64_t seed);
+// All that no other excludes: weights, initial states, silu, softplus.
+void AddOptionalOperands(SplitCase* split_case, uint64_t seed);
 
 }  // namespace tilescan::testing
 

@@ -98,6 +98,14 @@ std::vector<tilescan_tensor*> TensorsOf(tilescan_rms_norm_gated_forward_args* ar
   return {&args->x, &args->weight, &args->bias, &args->z, &args->out};
 }
 
+std::vector<tilescan_tensor*> TensorsOf(tilescan_split_conv1d_scan_forward_args* args) {
+  return {&args->zxbcdt,         &args->conv1d_weight,    &args->A,
+          &args->conv1d_bias,    &args->dt_bias,          &args->D,
+          &args->rmsnorm_weight, &args->initial_states,   &args->conv_initial_states,
+          &args->seq_idx,        &args->cu_seqlens,       &args->out,
+          &args->final_states,   &args->conv_final_states};
+}
+
 DeviceCopy::DeviceCopy(const std::vector<tilescan_tensor*>& tensors) {
   std::vector<std::pair<std::byte*, std::byte*>> spans;
   for (const tilescan_tensor* tensor : tensors) {

@@ -16,6 +16,7 @@ std::vector<tilescan_tensor*> TensorsOf(tilescan_state_update_args* args);
 std::vector<tilescan_tensor*> TensorsOf(tilescan_causal_conv1d_forward_args* args);
 std::vector<tilescan_tensor*> TensorsOf(tilescan_causal_conv1d_update_args* args);
 std::vector<tilescan_tensor*> TensorsOf(tilescan_rms_norm_gated_forward_args* args);
+std::vector<tilescan_tensor*> TensorsOf(tilescan_split_conv1d_scan_forward_args* args);
 
 // Copies of the memory that tensors span, as aligned as the original (to 256 bytes), what lies
 // between their elements too; tensors that share memory share it there. Around each is poison.

@@ -28,6 +28,7 @@ struct CallOptions {
   int64_t group_size = 0;  // rms_norm_gated, with the two below
   float eps = 1e-5f;
   bool norm_before_gate = false;
+  int64_t ngroups = 1;  // split_conv1d_scan, which has those of its parts, too
 };
 
 struct ScanOperands {
@@ -147,6 +148,34 @@ struct NormOperands {
   }
 };
 
+struct SplitOperands {
+  static constexpr const char* kOperation = "split_conv1d_scan_forward";
+  using Args = tilescan_split_conv1d_scan_forward_args;
+
+  HostTensor zxbcdt, conv1d_weight, A, conv1d_bias, dt_bias, D, rmsnorm_weight;
+  HostTensor initial_states, conv_initial_states, seq_idx, cu_seqlens;
+  HostTensor out, final_states, conv_final_states;
+  CallOptions options;
+
+  template <typename Operands, typename Visit>
+  static void ForEach(Operands& operands, const Visit& visit) {
+    visit("zxbcdt", operands.zxbcdt, false);
+    visit("conv1d_weight", operands.conv1d_weight, false);
+    visit("A", operands.A, false);
+    visit("conv1d_bias", operands.conv1d_bias, false);
+    visit("dt_bias", operands.dt_bias, false);
+    visit("D", operands.D, false);
+    visit("rmsnorm_weight", operands.rmsnorm_weight, false);
+    visit("initial_states", operands.initial_states, false);
+    visit("conv_initial_states", operands.conv_initial_states, false);
+    visit("seq_idx", operands.seq_idx, false);
+    visit("cu_seqlens", operands.cu_seqlens, false);
+    visit("out", operands.out, true);
+    visit("final_states", operands.final_states, true);
+    visit("conv_final_states", operands.conv_final_states, true);
+  }
+};
+
 // Whether an output holds what it is updated from.
 inline bool IsUpdatedInPlace(std::string_view name) {
   return name == "state" || name == "conv_state";
@@ -158,6 +187,7 @@ tilescan_state_update_args MakeArgs(const StateUpdateOperands& operands);
 tilescan_causal_conv1d_forward_args MakeArgs(const ConvOperands& operands);
 tilescan_causal_conv1d_update_args MakeArgs(const ConvUpdateOperands& operands);
 tilescan_rms_norm_gated_forward_args MakeArgs(const NormOperands& operands);
+tilescan_split_conv1d_scan_forward_args MakeArgs(const SplitOperands& operands);
 
 // For code on the library's own types, problems of operations by steps in their normal form. What
 // is returned points into the tensors.

@@ -38,6 +38,10 @@ tilescan_status MakePlan(const tilescan_rms_norm_gated_forward_args& args,
                          const tilescan_options& options, tilescan_plan** plan) {
   return tilescan_plan_rms_norm_gated_forward(&args, &options, plan);
 }
+tilescan_status MakePlan(const tilescan_split_conv1d_scan_forward_args& args,
+                         const tilescan_options& options, tilescan_plan** plan) {
+  return tilescan_plan_split_conv1d_scan_forward(&args, &options, plan);
+}
 
 tilescan_status RunPlan(const tilescan_plan* plan, const tilescan_scan_forward_args& args,
                         void* workspace, size_t workspace_bytes) {
@@ -58,6 +62,11 @@ tilescan_status RunPlan(const tilescan_plan* plan, const tilescan_causal_conv1d_
 tilescan_status RunPlan(const tilescan_plan* plan, const tilescan_rms_norm_gated_forward_args& args,
                         void* workspace, size_t workspace_bytes) {
   return tilescan_run_rms_norm_gated_forward(plan, &args, workspace, workspace_bytes, nullptr);
+}
+tilescan_status RunPlan(const tilescan_plan* plan,
+                        const tilescan_split_conv1d_scan_forward_args& args, void* workspace,
+                        size_t workspace_bytes) {
+  return tilescan_run_split_conv1d_scan_forward(plan, &args, workspace, workspace_bytes, nullptr);
 }
 
 // Laid out "shifted", a tensor of bytes begins one byte behind a boundary, in poison.
@@ -142,6 +151,7 @@ template RunResult RunCall(const StateUpdateOperands&, const tilescan_options&);
 template RunResult RunCall(const ConvOperands&, const tilescan_options&);
 template RunResult RunCall(const ConvUpdateOperands&, const tilescan_options&);
 template RunResult RunCall(const NormOperands&, const tilescan_options&);
+template RunResult RunCall(const SplitOperands&, const tilescan_options&);
 template RunResult RunArgs(const tilescan_scan_forward_args&, const tilescan_options&);
 template RunResult RunPlanned(const tilescan_plan*, const tilescan_scan_forward_args&);
 template RunResult RunArgs(const tilescan_state_update_args&, const tilescan_options&);
@@ -152,5 +162,7 @@ template RunResult RunArgs(const tilescan_causal_conv1d_update_args&, const tile
 template RunResult RunPlanned(const tilescan_plan*, const tilescan_causal_conv1d_update_args&);
 template RunResult RunArgs(const tilescan_rms_norm_gated_forward_args&, const tilescan_options&);
 template RunResult RunPlanned(const tilescan_plan*, const tilescan_rms_norm_gated_forward_args&);
+template RunResult RunArgs(const tilescan_split_conv1d_scan_forward_args&, const tilescan_options&);
+template RunResult RunPlanned(const tilescan_plan*, const tilescan_split_conv1d_scan_forward_args&);
 
 }  // namespace tilescan::testing

@@ -9,12 +9,14 @@ namespace tilescan::testing {
 
 // The outputs are those of the reference (of the scan: its recurrence), computed and kept in
 // float64 from the operands as they are (already rounded to their dtypes). Runs through the public
-// interface. Aborts the program if that fails: without a truth there is no test.
+// interface. Aborts the program if that fails: without a truth there is no test. Of
+// split_conv1d_scan: its parts one after another, with nothing rounded between them.
 ScanOperands Truth(const ScanOperands& operands);
 StateUpdateOperands Truth(const StateUpdateOperands& operands);
 ConvOperands Truth(const ConvOperands& operands);
 ConvUpdateOperands Truth(const ConvUpdateOperands& operands);
 NormOperands Truth(const NormOperands& operands);
+SplitOperands Truth(const SplitOperands& operands);
 
 // Each output is a sum of terms; its magnitude is the sum of their absolute values, got by running
 // the reference on |x|, |B|, |C|, |D| and |states|. Rounding errors of any order of summation are
@@ -26,14 +28,17 @@ StateUpdateOperands Magnitudes(const StateUpdateOperands& operands);
 ConvOperands Magnitudes(const ConvOperands& operands);
 ConvUpdateOperands Magnitudes(const ConvUpdateOperands& operands);
 NormOperands Magnitudes(const NormOperands& operands);
+SplitOperands Magnitudes(const SplitOperands& operands);
 
 // The operation token by token with every arithmetic operation rounded to float32, outputs rounded
-// to their dtypes: the plainest way to compute in the precision that the library promises.
+// to their dtypes: the plainest way to compute in the precision that the library promises. Of
+// split_conv1d_scan: its parts one after another.
 ScanOperands HonestRun(const ScanOperands& operands);
 StateUpdateOperands HonestRun(const StateUpdateOperands& operands);
 ConvOperands HonestRun(const ConvOperands& operands);
 ConvUpdateOperands HonestRun(const ConvUpdateOperands& operands);
 NormOperands HonestRun(const NormOperands& operands);
+SplitOperands HonestRun(const SplitOperands& operands);
 
 }  // namespace tilescan::testing
 

@@ -9,6 +9,7 @@
 
 #include "testing/case_list.h"
 #include "testing/changed_slots.h"
+#include "testing/error_limits.h"
 #include "testing/run.h"
 #include "testing/truth.h"
 
@@ -23,6 +24,7 @@ void ForEachList(const Visit& visit) {
   visit(ConvCases());
   visit(ConvUpdateCases());
   visit(NormCases());
+  visit(SplitCases());
 }
 
 // Calls visit(case) for the case of this name, if there is one.
@@ -34,8 +36,6 @@ void VisitCase(const std::string& name, const Visit& visit) {
     if (found != cases.end()) visit(*found);
   });
 }
-
-bool IsHalf(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
 
 std::string Number(double value) {
   char text[32];
@@ -56,45 +56,10 @@ Wishes WishesOf(const Case&) {
 }
 
 int64_t ChunkSizeOf(const ScanCase& c) { return c.chunk_size; }
+int64_t ChunkSizeOf(const SplitCase& c) { return c.chunk_size; }
 template <typename Case>
 int64_t ChunkSizeOf(const Case&) {
   return 0;
-}
-
-// The largest |error| / largest |truth| that any target may have. 2e-5 and 1e-2 are the bounds that
-// this field's implementations are tested with in float32 and in 16-bit precision.
-double GeneralMaxRelative(DType x_dtype, DType output_dtype) {
-  return IsHalf(x_dtype) || IsHalf(output_dtype) ? 1e-2 : 2e-5;
-}
-
-// The largest |error| / magnitude. The reference computes in float64 and rounds once. Others
-// compute in float32: an error may be a few times that of a plain float32 run of the same problem,
-// because a chunked sum has other partial sums and decays are exponentials of sums (scalar and AVX2
-// kernels were at 1.8 times at most over the named cases when this was set); and however lucky that
-// run was, a result is rounded to its dtype and a few float32 operations lie behind it.
-double MaxScaledLimit(const Target& target, double product_rounding, DType output_dtype,
-                      double honest_max_scaled) {
-  // A GPU's exponentials are within 2 ulp, where a CPU's are within 1.
-  const double times_honest = target.IsOnDevice() ? 8.0 : 4.0;
-  constexpr double kFewOperations = 8.0 * 0x1p-24;
-  constexpr double kDouble = 1e-12;
-  const double rounding = UnitRoundoff(output_dtype);
-  if (target.backend == "reference") return rounding + kDouble;
-  const double computing = std::max(honest_max_scaled - rounding, 0.0);
-  return rounding + product_rounding + std::max(times_honest * computing, kFewOperations);
-}
-
-// The error, relative to magnitude, of rounding operands of products, as GPUs do in a scan of
-// 16-bit operands: general kernels to tf32 (2^-11), up to four on the way to out (B, C, and the
-// state or the weighted C B^T, made from x); others to bf16 (2^-9), up to two, as B and C are bf16
-// already.
-double ProductRounding(const Target& target, const ScanOperands& operands) {
-  if (!IsHalf(operands.x.dtype()) && !IsHalf(operands.B.dtype())) return 0.0;
-  return !target.IsOnDevice() ? 0.0 : target.is_general ? 4 * 0x1p-11 : 2 * 0x1p-9;
-}
-template <typename Operands>
-double ProductRounding(const Target&, const Operands&) {
-  return 0.0;
 }
 
 template <typename Operands>
@@ -122,7 +87,7 @@ OutputError Measure(const Judged& judged, const Target& target, const Operands& 
   OutputError error;
   error.output = judged.name;
   error.comparison = Compare(got, judged.truth, judged.magnitude);
-  error.max_relative_limit = GeneralMaxRelative(solved.x.dtype(), got.dtype());
+  error.max_relative_limit = GeneralMaxRelative(MainDType(solved), got.dtype());
   if (error.output == "out" && wishes.max_relative > 0.0) {
     const int64_t token_size = got.num_elements() / std::max<int64_t>(got.shape()[1], 1);
     const int64_t first_idx = wishes.first_token * token_size;
@@ -132,7 +97,7 @@ OutputError Measure(const Judged& judged, const Target& target, const Operands& 
   }
   const Comparison honest = Compare(judged.honest, judged.truth, judged.magnitude);
   error.max_scaled_limit =
-      MaxScaledLimit(target, ProductRounding(target, solved), got.dtype(), honest.max_scaled);
+      MaxScaledLimit(target, RoundingsOf(target, solved), got.dtype(), honest.max_scaled);
   return error;
 }
 
@@ -278,6 +243,7 @@ template std::string Complaints(const ConvOperands&, const ConvOperands&, const 
 template std::string Complaints(const ConvUpdateOperands&, const ConvUpdateOperands&,
                                 const Target&);
 template std::string Complaints(const NormOperands&, const NormOperands&, const Target&);
+template std::string Complaints(const SplitOperands&, const SplitOperands&, const Target&);
 
 CaseResult VerifyCase(const std::string& case_name, const Target& target, Layout layout) {
   CaseResult result;

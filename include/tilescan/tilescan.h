@@ -131,7 +131,8 @@ typedef struct tilescan_plan tilescan_plan;
 TILESCAN_API void tilescan_plan_destroy(tilescan_plan* plan);
 
 /* Bytes of workspace a run of this plan needs; any alignment. Bounded whatever seqlen, except on a
- * GPU. The content before a run does not matter, and is undefined after it. */
+ * GPU, and of split_conv1d_scan_forward. The content before a run does not matter, and is undefined
+ * after it. */
 TILESCAN_API size_t tilescan_plan_workspace_bytes(const tilescan_plan* plan);
 
 /* Writes what would run and why as a JSON object: operation, backend, kernel, instruction_set,

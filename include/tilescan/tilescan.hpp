@@ -135,6 +135,10 @@ struct RmsNormGatedForwardArgs : tilescan_rms_norm_gated_forward_args {
   RmsNormGatedForwardArgs() { tilescan_rms_norm_gated_forward_args_init(this); }
 };
 
+struct SplitConv1dScanForwardArgs : tilescan_split_conv1d_scan_forward_args {
+  SplitConv1dScanForwardArgs() { tilescan_split_conv1d_scan_forward_args_init(this); }
+};
+
 struct PlanOptions : tilescan_options {
   PlanOptions() { tilescan_options_init(this); }
 };
@@ -162,6 +166,10 @@ class Plan {
   explicit Plan(const tilescan_rms_norm_gated_forward_args& args,
                 const tilescan_options* options = nullptr) {
     ThrowIfFailed(tilescan_plan_rms_norm_gated_forward(&args, options, &plan_));
+  }
+  explicit Plan(const tilescan_split_conv1d_scan_forward_args& args,
+                const tilescan_options* options = nullptr) {
+    ThrowIfFailed(tilescan_plan_split_conv1d_scan_forward(&args, options, &plan_));
   }
   ~Plan() { tilescan_plan_destroy(plan_); }
 
@@ -212,6 +220,11 @@ class Plan {
            void* stream = nullptr) const {
     ThrowIfFailed(tilescan_run_rms_norm_gated_forward(plan_, &args, workspace.data(),
                                                       workspace.size(), stream));
+  }
+  void Run(const tilescan_split_conv1d_scan_forward_args& args, std::span<std::byte> workspace,
+           void* stream = nullptr) const {
+    ThrowIfFailed(tilescan_run_split_conv1d_scan_forward(plan_, &args, workspace.data(),
+                                                         workspace.size(), stream));
   }
 
   const tilescan_plan* get() const noexcept { return plan_; }

@@ -71,7 +71,7 @@ int32_t ReadActivation(const Arguments& given, size_t idx) {
 }
 
 void ReadScalar(const Arguments& given, Option, size_t idx, int64_t* value) {
-  *value = given.Integer(idx);
+  if (given[idx].is_valid()) *value = given.Integer(idx);
 }
 void ReadScalar(const Arguments& given, Option option, size_t idx, int32_t* value) {
   *value = option == Option::kActivation ? ReadActivation(given, idx) : given.Flag(idx);
@@ -135,6 +135,7 @@ struct PreparedCall {
     const OutputsWanted wanted = {
         .operation = Operation<Args>::kName,
         .final_states = given.Flag(PlaceOf<Args>(Option::kReturnFinalStates)),
+        .conv_final_states = given.Flag(PlaceOf<Args>(Option::kReturnConvFinalStates)),
         .state_dtype = given[PlaceOf<Args>(Option::kStateDtype)]};
     DescribeOutputs(wanted, &args);
     plan = MakePlan(args, ReadOptions<Args>(given, place.device), place.device);
@@ -239,6 +240,10 @@ template nb::object RunCall<tilescan_rms_norm_gated_forward_args>(const nb::args
                                                                   const nb::kwargs&, Gradients);
 template nb::str DescribeCall<tilescan_rms_norm_gated_forward_args>(const nb::args&,
                                                                     const nb::kwargs&);
+template nb::object RunCall<tilescan_split_conv1d_scan_forward_args>(const nb::args&,
+                                                                     const nb::kwargs&, Gradients);
+template nb::str DescribeCall<tilescan_split_conv1d_scan_forward_args>(const nb::args&,
+                                                                       const nb::kwargs&);
 
 void ForgetPlans() { Plans().Clear(); }
 size_t NumPlans() { return Plans().size(); }

@@ -1,4 +1,5 @@
-// Signatures (as in the type stub) and docstrings of the module's functions.
+// Signatures (as in the type stub) and docstrings of the module's functions; those of operations
+// around the scan are in extension/layer_docstrings.h.
 #ifndef TILESCAN_PYTHON_EXTENSION_DOCSTRINGS_H_
 #define TILESCAN_PYTHON_EXTENSION_DOCSTRINGS_H_
 
@@ -129,123 +130,6 @@ Returns:
 Raises:
     As scan(). A value per channel in A, dt or dt_bias is Mamba-1's, and refused.)";
 
-inline constexpr const char* kCausalConv1dForwardSignature =
-    "def causal_conv1d_forward(x: tilescan._types.Array, weight: tilescan._types.Array, *, "
-    "bias: tilescan._types.Array | None = None, initial_states: tilescan._types.Array | None "
-    "= None, seq_idx: tilescan._types.Array | None = None, cu_seqlens: tilescan._types.Array "
-    "| None = None, out: tilescan._types.Array | None = None, final_states: "
-    "tilescan._types.Array | None = None, activation: str | None = None, backend: str | None "
-    "= None, kernel: str | None = None, instruction_set: str | None = None, num_threads: int "
-    "= 0, check_indices: bool = False, stream: tilescan._types.StreamLike = None, "
-    "return_final_states: bool = False, state_dtype: tilescan._types.DtypeLike = None) -> "
-    "typing.Any";
-
-inline constexpr const char* kCausalConv1dForwardDocstring =
-    R"(A causal convolution of each channel by itself, over whole sequences.
-
-With width taps, x before a sequence's first token being 0 or what initial_states hold::
-
-    out[t, c] = activation(bias[c] + sum over i < width of weight[c, i] * x[t - (width - 1) + i, c])
-
-Arrays and options are those of scan(). Arithmetic is fp32; every result is rounded once.
-
-Args:
-    x: (batch, seqlen, dim) float, in any strides: exchange the last two dimensions of
-        (batch, dim, seqlen).
-    weight: (dim, width) float; width 2 to 4.
-    bias: (dim) float.
-    initial_states: (batch, dim, width - 1) float: the x of the tokens before the first, the oldest
-        first; with cu_seqlens (num_seqs, ...).
-    seq_idx: (batch, seqlen) int32: no window reaches across a change of id; a negative id is padding,
-        where out is 0, and which windows pass over.
-    cu_seqlens: (num_seqs + 1) int32 or int64, with batch 1: where packed sequences begin and end.
-    out: where to write; as x, in x's dtype. Made if not given.
-    final_states: where to write the x of the last width - 1 tokens; shape of initial_states, float.
-        Made with return_final_states.
-    activation: "silu" (or "swish"), or None.
-    backend, kernel, instruction_set, num_threads, check_indices, stream: as in scan().
-    return_final_states: return them, too.
-    state_dtype: dtype of final_states made here: a name or a framework's dtype; x's if not given.
-
-Returns:
-    out, or (out, final_states). Arrays that were given are returned as they are; others are of x's
-    framework, compact.
-
-Outputs may not overlap operands or each other, except that final_states may be initial_states.
-
-Raises:
-    As scan(). An activation of another name is Unsupported.)";
-
-inline constexpr const char* kCausalConv1dUpdateSignature =
-    "def causal_conv1d_update(conv_state: tilescan._types.Array, x: tilescan._types.Array, "
-    "weight: tilescan._types.Array, *, bias: tilescan._types.Array | None = None, "
-    "conv_state_indices: tilescan._types.Array | None = None, cache_seqlens: "
-    "tilescan._types.Array | None = None, out: tilescan._types.Array | None = None, "
-    "activation: str | None = None, backend: str | None = None, kernel: str | None = None, "
-    "instruction_set: str | None = None, num_threads: int = 0, check_indices: bool = False, "
-    "stream: tilescan._types.StreamLike = None) -> typing.Any";
-
-inline constexpr const char* kCausalConv1dUpdateDocstring =
-    R"(The causal convolution for one token, or several, with the tokens before them updated in place.
-
-The formula, arrays and options are those of causal_conv1d_forward(). Every operand may have its own
-float dtype. [T,] stands for a dimension of T tokens that x and out have, or not.
-
-Args:
-    conv_state: (slots, dim, state_len) float, state_len >= width - 1; read and written: the tokens last
-        seen, the oldest first. slots == batch without conv_state_indices.
-    x: (batch, [T,] dim) float.
-    weight: (dim, width) float; width 2 to 4.
-    bias: (dim) float.
-    conv_state_indices: (batch) int32 or int64: the slot of each row, each slot once; a negative one is
-        padding: no state is read or written, and out is 0.
-    cache_seqlens: (batch) int32: conv_state is a circular buffer, with token number n of a sequence at
-        n % state_len, and x holds the tokens from this number on.
-    out: where to write; as x, float. Made in x's dtype if not given.
-    activation: "silu" (or "swish"), or None.
-    backend, kernel, instruction_set, num_threads, check_indices, stream: as in scan().
-
-Returns:
-    out. It may not overlap another operand.
-
-Raises:
-    As causal_conv1d_forward().)";
-
-inline constexpr const char* kRmsNormGatedSignature =
-    "def rms_norm_gated(x: tilescan._types.Array, weight: tilescan._types.Array, *, bias: "
-    "tilescan._types.Array | None = None, z: tilescan._types.Array | None = None, out: "
-    "tilescan._types.Array | None = None, group_size: int = 0, eps: float | None = None, "
-    "norm_before_gate: bool = False, backend: str | None = None, kernel: str | None = None, "
-    "instruction_set: str | None = None, num_threads: int = 0, stream: "
-    "tilescan._types.StreamLike = None) -> typing.Any";
-
-inline constexpr const char* kRmsNormGatedDocstring =
-    R"(RMSNorm over each group of group_size neighbouring channels, with a gate before or behind it.
-
-With norm(y) = y / sqrt(mean of y^2 over the group + eps) * weight + bias::
-
-    out = norm(x * silu(z))    or, with norm_before_gate,    out = norm(x) * silu(z)
-
-Arrays and options are those of scan(). Every operand may have its own float dtype; arithmetic is fp32.
-[seqlen,] stands for a dimension that x, z and out have, or not.
-
-Args:
-    x: (batch, [seqlen,] dim) float.
-    weight: (dim) float.
-    bias: (dim) float.
-    z: as x, float; no gate if not given.
-    out: where to write; as x, float. May be x. Made in x's dtype if not given.
-    group_size: a divisor of dim; 0: dim.
-    eps: 0 or more; 1e-5 if not given.
-    norm_before_gate: see above.
-    backend, kernel, instruction_set, num_threads, stream: as in scan().
-
-Returns:
-    out.
-
-Raises:
-    As scan().)";
-
 inline constexpr const char* kPlanSignature =
     "def plan(operation: str, *args: typing.Any, **kwargs: typing.Any) -> dict[str, "
     "typing.Any]";
@@ -254,13 +138,14 @@ inline constexpr const char* kPlanDocstring =
     R"(What a call would run, and why, without running it.
 
 Args:
-    operation: "scan", "state_update", "causal_conv1d_forward", "causal_conv1d_update" or
-        "rms_norm_gated".
+    operation: "scan", "state_update", "causal_conv1d_forward", "causal_conv1d_update",
+        "rms_norm_gated" or "split_conv1d_scan".
     *args, **kwargs: the operation's arguments. Only shapes, strides and dtypes of arrays matter.
 
 Returns:
     The plan: operation, backend, kernel, instruction_set, chunk_size, num_threads, workspace_bytes,
-    sizes, reason, rejected (kernels not taken, each with the reason).
+    sizes, reason, rejected (kernels not taken, each with the reason); of split_conv1d_scan also
+    parts, the plans it is made of.
 
 Raises:
     As the operation, for all that can be known without looking at values.)";

@@ -9,6 +9,7 @@
 #include "extension/call.h"
 #include "extension/docstrings.h"
 #include "extension/errors.h"
+#include "extension/layer_docstrings.h"
 #include "extension/operation.h"
 #include "tilescan/tilescan.h"
 
@@ -31,12 +32,14 @@ using Describe = nb::str (*)(const nb::args&, const nb::kwargs&);
 template <typename Args>
 constexpr std::pair<const char*, Describe> kDescribe = {Operation<Args>::kPythonName,
                                                         &DescribeCall<Args>};
-constexpr std::array kDescribed = {
-    kDescribe<tilescan_scan_forward_args>, kDescribe<tilescan_state_update_args>,
-    kDescribe<tilescan_causal_conv1d_forward_args>, kDescribe<tilescan_causal_conv1d_update_args>,
-    kDescribe<tilescan_rms_norm_gated_forward_args>};
+constexpr std::array kDescribed = {kDescribe<tilescan_scan_forward_args>,
+                                   kDescribe<tilescan_state_update_args>,
+                                   kDescribe<tilescan_causal_conv1d_forward_args>,
+                                   kDescribe<tilescan_causal_conv1d_update_args>,
+                                   kDescribe<tilescan_rms_norm_gated_forward_args>,
+                                   kDescribe<tilescan_split_conv1d_scan_forward_args>};
 
-// "\"scan\", ..., or \"rms_norm_gated\"".
+// "\"scan\", ... or \"split_conv1d_scan\"".
 std::string KnownOperations() {
   std::string names;
   for (const auto& [name, describe] : kDescribed) {
@@ -101,6 +104,8 @@ void Define(nb::module_& module) {
                                                       kCausalConv1dUpdateDocstring);
   DefineOperation<tilescan_rms_norm_gated_forward_args>(module, kRmsNormGatedSignature,
                                                         kRmsNormGatedDocstring);
+  DefineOperation<tilescan_split_conv1d_scan_forward_args>(module, kSplitConv1dScanSignature,
+                                                           kSplitConv1dScanDocstring);
   module.def("plan", &Plan, nb::sig(kPlanSignature), kPlanDocstring);
   module.def("info", &Info, nb::sig("def info() -> dict[str, typing.Any]"), kInfoDocstring);
   module.def("prepare", &Prepare, nb::arg("device") = -1, kPrepareDocstring);

@@ -37,12 +37,29 @@ enum class Option : size_t {
   kGroupSize,
   kEps,
   kNormBeforeGate,
+  kNgroups,
+  kRmsnormEps,
+  kReturnConvFinalStates,
 };
-inline constexpr std::array kOptionNames = {
-    "dt_softplus",         "dt_limit",    "backend",       "kernel",     "instruction_set",
-    "chunk_size",          "num_threads", "check_indices", "stream",     "states_every",
-    "return_final_states", "state_dtype", "activation",    "group_size", "eps",
-    "norm_before_gate"};
+inline constexpr std::array kOptionNames = {"dt_softplus",
+                                            "dt_limit",
+                                            "backend",
+                                            "kernel",
+                                            "instruction_set",
+                                            "chunk_size",
+                                            "num_threads",
+                                            "check_indices",
+                                            "stream",
+                                            "states_every",
+                                            "return_final_states",
+                                            "state_dtype",
+                                            "activation",
+                                            "group_size",
+                                            "eps",
+                                            "norm_before_gate",
+                                            "ngroups",
+                                            "rmsnorm_eps",
+                                            "return_conv_final_states"};
 
 // An option whose value is a member of the args struct.
 template <typename Args, typename Value>
@@ -199,6 +216,46 @@ struct Operation<tilescan_rms_norm_gated_forward_args> {
   static constexpr auto Init = tilescan_rms_norm_gated_forward_args_init;
   static constexpr auto Plan = tilescan_plan_rms_norm_gated_forward;
   static constexpr auto Run = tilescan_run_rms_norm_gated_forward;
+};
+
+template <>
+struct Operation<tilescan_split_conv1d_scan_forward_args> {
+  using Args = tilescan_split_conv1d_scan_forward_args;
+  static constexpr const char* kName = "split_conv1d_scan_forward";
+  static constexpr const char* kPythonName = "split_conv1d_scan";
+  static constexpr size_t kNumRequired = 3;
+  static constexpr auto kOptions = std::to_array<Option>(
+      {Option::kNgroups, Option::kGroupSize, Option::kRmsnormEps, Option::kNormBeforeGate,
+       Option::kActivation, Option::kDtSoftplus, Option::kDtLimit, Option::kBackend,
+       Option::kKernel, Option::kInstructionSet, Option::kChunkSize, Option::kNumThreads,
+       Option::kCheckIndices, Option::kStream, Option::kReturnFinalStates, Option::kStateDtype,
+       Option::kReturnConvFinalStates});
+  static constexpr auto kScalars = std::make_tuple(
+      Scalar{Option::kNgroups, &Args::ngroups}, Scalar{Option::kGroupSize, &Args::group_size},
+      Scalar{Option::kRmsnormEps, &Args::rmsnorm_eps},
+      Scalar{Option::kNormBeforeGate, &Args::norm_before_gate},
+      Scalar{Option::kActivation, &Args::activation},
+      Scalar{Option::kDtSoftplus, &Args::dt_softplus}, Scalar{Option::kDtLimit, &Args::dt_limit});
+  static constexpr auto kFields = std::to_array<Field<Args>>({
+      {"zxbcdt", &Args::zxbcdt, Access::kRead},
+      {"conv1d_weight", &Args::conv1d_weight, Access::kRead},
+      {"A", &Args::A, Access::kRead},
+      {"conv1d_bias", &Args::conv1d_bias, Access::kRead},
+      {"dt_bias", &Args::dt_bias, Access::kRead},
+      {"D", &Args::D, Access::kRead},
+      {"rmsnorm_weight", &Args::rmsnorm_weight, Access::kRead},
+      {"initial_states", &Args::initial_states, Access::kRead},
+      {"conv_initial_states", &Args::conv_initial_states, Access::kRead},
+      {"seq_idx", &Args::seq_idx, Access::kRead},
+      {"cu_seqlens", &Args::cu_seqlens, Access::kRead},
+      {"out", &Args::out, Access::kWrite},
+      {"final_states", &Args::final_states, Access::kWrite},
+      {"conv_final_states", &Args::conv_final_states, Access::kWrite},
+  });
+  static constexpr size_t kXIdx = 0;
+  static constexpr auto Init = tilescan_split_conv1d_scan_forward_args_init;
+  static constexpr auto Plan = tilescan_plan_split_conv1d_scan_forward;
+  static constexpr auto Run = tilescan_run_split_conv1d_scan_forward;
 };
 
 // Where an option is in the signature: fields come first. An option that an operation does not take

@@ -1,5 +1,6 @@
 #include "extension/outputs.h"
 
+#include <algorithm>
 #include <string>
 
 #include <nanobind/stl/string.h>
@@ -78,6 +79,31 @@ void DescribeOutputs(const OutputsWanted&, tilescan_causal_conv1d_update_args* a
 
 void DescribeOutputs(const OutputsWanted&, tilescan_rms_norm_gated_forward_args* args) {
   if (!IsGiven(args->out)) args->out = CompactLike(args->x);
+}
+
+void DescribeOutputs(const OutputsWanted& wanted, tilescan_split_conv1d_scan_forward_args* args) {
+  const tilescan_tensor& zxbcdt = args->zxbcdt;
+  const tilescan_dtype fp32 = tilescan_float32(), float64 = tilescan_float64();
+  const auto state_dtype = ReadStateDtype(wanted, zxbcdt.dtype.bits == 64 ? float64 : fp32);
+  if (zxbcdt.ndim != 3 || args->conv1d_weight.ndim != 2 || args->A.ndim != 1) return;
+  const int64_t nheads = args->A.shape[0], conv_dim = args->conv1d_weight.shape[0];
+  // Where sizes do not fit each other, planning says so before it looks at outputs.
+  const int64_t dim = std::max<int64_t>(zxbcdt.shape[2] - conv_dim - nheads, 0);
+  if (!IsGiven(args->out)) {
+    const int64_t shape[3] = {zxbcdt.shape[0], zxbcdt.shape[1], dim};
+    args->out = tilescan_contiguous(nullptr, zxbcdt.dtype, 3, shape);
+  }
+  if (!HasNumSeqs(args->cu_seqlens)) return;
+  const int64_t num_seqs = NumSeqs(args->cu_seqlens, zxbcdt);
+  if (wanted.final_states && !IsGiven(args->final_states) && nheads > 0 && args->ngroups > 0) {
+    const int64_t dstate = std::max<int64_t>(conv_dim - dim, 0) / 2 / args->ngroups;
+    const int64_t shape[4] = {num_seqs, nheads, dim / nheads, dstate};
+    args->final_states = tilescan_contiguous(nullptr, state_dtype, 4, shape);
+  }
+  if (wanted.conv_final_states && !IsGiven(args->conv_final_states)) {
+    const int64_t shape[3] = {num_seqs, conv_dim, args->conv1d_weight.shape[1] - 1};
+    args->conv_final_states = tilescan_contiguous(nullptr, zxbcdt.dtype, 3, shape);
+  }
 }
 
 }  // namespace tilescan::python

@@ -7,6 +7,7 @@ import typing
 import torch
 
 from tilescan import _tilescan
+from tilescan._dispatch import is_kernel_alone, num_threads_for
 from tilescan._gradients import refuse_backward, without_backward
 
 _OPTIONS = "str? backend=None, str? kernel=None, str? instruction_set=None, int num_threads=0"
@@ -30,27 +31,38 @@ _library.define(
 
 # ---- Kernels -----------------------------------------------------------------------------------
 
-def _causal_conv1d_forward(x, weight, bias=None, initial_states=None, seq_idx=None,
-                           cu_seqlens=None, *, return_final_states=False, **options):
+def _convolve(x, weight, bias=None, initial_states=None, seq_idx=None, cu_seqlens=None, *,
+              activation=None, backend=None, kernel=None, instruction_set=None, num_threads=0,
+              check_indices=False, return_final_states=False, state_dtype=None):
     # In x's layout, whose two are channels side by side and tokens side by side.
-    out = torch.empty_like(x)
-    outputs = _tilescan.causal_conv1d_forward_below_autograd(
-        x, weight, bias=bias, initial_states=initial_states, seq_idx=seq_idx,
-        cu_seqlens=cu_seqlens, out=out, return_final_states=return_final_states, **options)
-    return out, outputs[1] if return_final_states else x.new_empty(0)
+    return _tilescan.causal_conv1d_forward_below_autograd(
+        x, weight, bias, initial_states, seq_idx, cu_seqlens, torch.empty_like(x), None, activation,
+        backend, kernel, instruction_set, num_threads_for(x, num_threads), check_indices, None,
+        return_final_states, state_dtype)
+
+
+def _causal_conv1d_forward(x, *operands, return_final_states=False, **options):
+    outputs = _convolve(x, *operands, return_final_states=return_final_states, **options)
+    return outputs if return_final_states else (outputs, x.new_empty(0))
 
 
 def _causal_conv1d_update(conv_state, x, weight, bias=None, conv_state_indices=None,
-                          cache_seqlens=None, **options):
+                          cache_seqlens=None, *, activation=None, backend=None, kernel=None,
+                          instruction_set=None, num_threads=0, check_indices=False):
     out = _tilescan.causal_conv1d_update_below_autograd(
-        conv_state, x, weight, bias=bias, conv_state_indices=conv_state_indices,
-        cache_seqlens=cache_seqlens, out=torch.empty_like(x), **options)
+        conv_state, x, weight, bias, conv_state_indices, cache_seqlens, torch.empty_like(x),
+        activation, backend, kernel, instruction_set, num_threads_for(x, num_threads),
+        check_indices)
     torch.autograd.graph.increment_version(conv_state)
     return out
 
 
-def _rms_norm_gated_forward(x, weight, bias=None, z=None, **options):
-    return _tilescan.rms_norm_gated_below_autograd(x, weight, bias=bias, z=z, **options)
+def _rms_norm_gated_forward(x, weight, bias=None, z=None, *, group_size=0, eps=None,
+                            norm_before_gate=False, backend=None, kernel=None,
+                            instruction_set=None, num_threads=0):
+    return _tilescan.rms_norm_gated_below_autograd(
+        x, weight, bias, z, None, group_size, eps, norm_before_gate, backend, kernel,
+        instruction_set, num_threads_for(x, num_threads))
 
 
 for _device in ("CPU", "CUDA"):
@@ -107,11 +119,14 @@ def causal_conv1d_forward(x: torch.Tensor, weight: torch.Tensor, *,
     """tilescan.causal_conv1d_forward() as a torch operator: the same operands, options, returns and
     errors, without outputs to write to and without stream (torch's current one is used). out has x's
     layout, as torch.empty_like(x)."""
-    out, final_states = torch.ops.tilescan.causal_conv1d_forward(
-        x, weight, bias, initial_states, seq_idx, cu_seqlens, activation=activation,
-        backend=backend, kernel=kernel, instruction_set=instruction_set, num_threads=num_threads,
-        check_indices=check_indices, return_final_states=return_final_states,
-        state_dtype=state_dtype)
+    options = dict(activation=activation, backend=backend, kernel=kernel,
+                   instruction_set=instruction_set, num_threads=num_threads,
+                   check_indices=check_indices, return_final_states=return_final_states,
+                   state_dtype=state_dtype)
+    operands = (x, weight, bias, initial_states, seq_idx, cu_seqlens)
+    if is_kernel_alone(*operands):
+        return _convolve(*operands, **options)
+    out, final_states = torch.ops.tilescan.causal_conv1d_forward(*operands, **options)
     return (out, final_states) if return_final_states else out
 
 
@@ -125,10 +140,13 @@ def causal_conv1d_update(conv_state: torch.Tensor, x: torch.Tensor, weight: torc
     """tilescan.causal_conv1d_update() as a torch operator: the same operands, options, returns and
     errors, without out= and without stream (torch's current one is used). out has x's layout, as
     torch.empty_like(x)."""
-    out = torch.ops.tilescan.causal_conv1d_update(
-        conv_state, x, weight, bias, conv_state_indices, cache_seqlens, activation=activation,
-        backend=backend, kernel=kernel, instruction_set=instruction_set, num_threads=num_threads,
-        check_indices=check_indices)
+    options = dict(activation=activation, backend=backend, kernel=kernel,
+                   instruction_set=instruction_set, num_threads=num_threads,
+                   check_indices=check_indices)
+    operands = (conv_state, x, weight, bias, conv_state_indices, cache_seqlens)
+    if is_kernel_alone(*operands):
+        return _causal_conv1d_update(*operands, **options)
+    out = torch.ops.tilescan.causal_conv1d_update(*operands, **options)
     return without_backward("causal_conv1d_update", out, (conv_state, x, weight, bias))
 
 
@@ -139,6 +157,8 @@ def rms_norm_gated(x: torch.Tensor, weight: torch.Tensor, *, bias: torch.Tensor 
                    num_threads: int = 0) -> torch.Tensor:
     """tilescan.rms_norm_gated() as a torch operator: the same operands, options, returns and errors,
     without out= and without stream (torch's current one is used)."""
-    return torch.ops.tilescan.rms_norm_gated_forward(
+    run = (_rms_norm_gated_forward if is_kernel_alone(x, weight, bias, z)
+           else torch.ops.tilescan.rms_norm_gated_forward)
+    return run(
         x, weight, bias, z, group_size=group_size, eps=eps, norm_before_gate=norm_before_gate,
         backend=backend, kernel=kernel, instruction_set=instruction_set, num_threads=num_threads)

@@ -1,4 +1,4 @@
-"""The Mamba-2 layers of transformers on CPUs: a forward that runs the scan and the step by tilescan.
+"""The Mamba-2 layers of transformers on CPUs: a forward that runs all between the projections by tilescan.
 
 patch() puts it in, for code that is imported already and for code that will be. It takes part where
 tensors are on the CPU and no gradient is wanted; otherwise the layer's own forward runs. The layers of
@@ -39,10 +39,16 @@ _NAMES = frozenset(
     mamba2_chunk_scan mamba2_selective_state_update mamba2_split_conv1d_scan_combined n_groups norm
     num_heads out_proj reshape shape split squeeze ssm_state_size time_step_limit to torch training
     transpose update_conv_state update_recurrent_state variance_epsilon view weight""".split())
+# And that of its norm.
+_NORM_NAMES = frozenset(
+    """dtype float32 functional group_size mean nn pow rsqrt shape silu to torch variance_epsilon view
+    weight""".split())
 _NO_LIMIT = (-float("inf"), float("inf"))
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+_WIDTHS = (2, 3, 4)  # of the convolution
 
 _originals: dict[type, typing.Any] = {}
+_known_norms: set[type] = set()
 
 
 # ---- Putting it in -----------------------------------------------------------------------------
@@ -61,6 +67,7 @@ def restore_forwards() -> None:
     for layer, original in _originals.items():
         layer.forward = original
     _originals.clear()
+    _known_norms.clear()
 
 
 def is_replaced_in(module_name: str) -> bool:
@@ -101,6 +108,7 @@ def _replace_in(module: types.ModuleType) -> None:
         return
     _originals[layer] = layer.forward
     layer.forward = _forward_for(layer.forward)
+    _known_norms.update(each for each in vars(module).values() if _is_known_norm(each))
 
 
 def _reason_against(layer: typing.Any) -> str:
@@ -114,6 +122,12 @@ def _reason_against(layer: typing.Any) -> str:
     if unknown:
         return f".forward does more than is known, by the names {', '.join(unknown)}"
     return ""
+
+
+def _is_known_norm(norm: typing.Any) -> bool:
+    """Whether it is a class whose forward is that of the versions tried, as far as names tell."""
+    forward = getattr(norm, "forward", None) if isinstance(norm, type) else None
+    return _NORM_NAMES == set(getattr(getattr(forward, "__code__", None), "co_names", ()))
 
 
 # ---- The forward -------------------------------------------------------------------------------
@@ -130,6 +144,8 @@ def _forward_for(original: typing.Callable) -> typing.Callable:
 
 def _can_run(layer: typing.Any, hidden_states: torch.Tensor, kwargs: dict) -> bool:
     if not hidden_states.is_cpu or hidden_states.dtype not in _DTYPES:
+        return False
+    if layer.conv_kernel_size not in _WIDTHS:
         return False
     # An older name of cache, and weights that accelerate fetches, are the layer's own business.
     if "cache_params" in kwargs or hasattr(layer.conv1d, "_hf_hook"):
@@ -174,7 +190,7 @@ def _run(layer: typing.Any, hidden_states: torch.Tensor, cache: typing.Any,
         if cache is not None:
             out, final_states = out
             cache.update_recurrent_state(final_states, layer_idx=idx)
-    out = layer.norm(out.reshape(gate.shape), gate)
+    out = _norm(layer, out.reshape(gate.shape), gate)
     return layer.out_proj(out.to(hidden_states.dtype))
 
 
@@ -192,42 +208,36 @@ def _seq_idx(seqlen: int, kwargs: dict) -> torch.Tensor | None:
     return torch.bucketize(tokens, cu_seqlens[1:], right=True)[None]
 
 
-def _weight_and_bias(layer: typing.Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """As (width, conv_dim) and (conv_dim), fp32."""
-    convolution = layer.conv1d
-    weight = convolution.weight.squeeze(1).t().float().contiguous()
-    return weight, (weight.new_zeros(weight.shape[1]) if convolution.bias is None
-                    else convolution.bias.float())
-
-
 def _convolve(layer: typing.Any, rows: torch.Tensor, seq_idx: torch.Tensor | None) -> torch.Tensor:
-    """The causal convolution of (batch, tokens, conv_dim), sums in fp32, with the activation.
+    """The causal convolution of (batch, tokens, conv_dim), with the activation.
 
     seq_idx: of the last tokens; those before belong with the first of them.
     """
-    weight, bias = _weight_and_bias(layer)
-    num_tokens = rows.shape[1]
-    if seq_idx is not None and seq_idx.shape[1] < num_tokens:
-        before = seq_idx[:, :1].expand(-1, num_tokens - seq_idx.shape[1])
-        seq_idx = torch.cat([before, seq_idx], 1)
-    wide = rows.float()
-    out = torch.addcmul(bias, wide, weight[-1])
-    for distance in range(1, min(weight.shape[0], num_tokens)):
-        earlier = wide[:, :-distance]
-        if seq_idx is not None:
-            is_same = seq_idx[:, distance:] == seq_idx[:, :-distance]
-            earlier = torch.where(is_same[:, :, None], earlier, 0)
-        out[:, distance:].addcmul_(earlier, weight[-1 - distance])
-    return layer.act(out).to(rows.dtype)
+    if seq_idx is not None:
+        before = seq_idx[:, :1].expand(-1, rows.shape[1] - seq_idx.shape[1])
+        seq_idx = torch.cat([before, seq_idx], 1).to(torch.int32)
+    return _activated(layer, functools.partial(
+        tilescan.torch.causal_conv1d_forward, rows, layer.conv1d.weight.squeeze(1),
+        bias=layer.conv1d.bias, seq_idx=seq_idx))
 
 
 def _convolve_one(layer: typing.Any, rows: torch.Tensor, conv_state: torch.Tensor) -> torch.Tensor:
     """The same of one token, (batch, 1, conv_dim); conv_state, (batch, conv_dim, tokens kept), moves
     on by it."""
-    weight, bias = _weight_and_bias(layer)
-    conv_state.copy_(torch.cat([conv_state[..., 1:], rows.transpose(1, 2)], -1))
-    kept = conv_state[..., -weight.shape[0]:].float()
-    out = torch.addcmul(bias, kept[..., -1], weight[-1])
-    for distance in range(1, weight.shape[0]):
-        out.addcmul_(kept[..., -1 - distance], weight[-1 - distance])
-    return layer.act(out).to(rows.dtype)[:, None]
+    return _activated(layer, functools.partial(
+        tilescan.torch.causal_conv1d_update, conv_state, rows, layer.conv1d.weight.squeeze(1),
+        bias=layer.conv1d.bias))
+
+
+def _activated(layer: typing.Any, convolve: typing.Callable[..., torch.Tensor]) -> torch.Tensor:
+    if layer.activation in ("silu", "swish"):
+        return convolve(activation="silu")
+    return layer.act(convolve())
+
+
+def _norm(layer: typing.Any, rows: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
+    norm = layer.norm
+    if type(norm) not in _known_norms or norm._forward_hooks or norm._forward_pre_hooks:
+        return norm(rows, gate)
+    return tilescan.torch.rms_norm_gated(rows, norm.weight, z=gate, group_size=norm.group_size,
+                                         eps=norm.variance_epsilon)

@@ -1,12 +1,12 @@
 """The operations as torch operators: torch.ops.tilescan.scan_forward, .state_update,
-.causal_conv1d_forward, .causal_conv1d_update and .rms_norm_gated_forward.
+.causal_conv1d_forward, .causal_conv1d_update, .rms_norm_gated_forward and .split_conv1d_scan_forward.
 
 They work under torch.compile(fullgraph=True) and torch.export, run on torch's current stream, and take
 memory from torch's allocator, so CUDA graphs capture them (after tilescan.prepare(), or one call).
 num_threads=0 means torch.get_num_threads() here.
 There is no backward yet: asking for a gradient raises tilescan.Unsupported.
 
-scan() and state_update() call the library without torch's dispatcher where it would do nothing else.
+Functions call the library without torch's dispatcher where it would do nothing else.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import typing
 import torch
 
 from tilescan import _tilescan
+from tilescan._dispatch import is_kernel_alone, num_threads_for
 from tilescan._gradients import refuse_backward, without_backward
 from tilescan._torch_layer import causal_conv1d_forward, causal_conv1d_update, rms_norm_gated
+from tilescan._torch_split import split_conv1d_scan
 
 __all__ = ["causal_conv1d_forward", "causal_conv1d_update", "rms_norm_gated", "scan",
-           "state_update"]
+           "split_conv1d_scan", "state_update"]
 
 _OPTIONS = ("bool dt_softplus=False, float[]? dt_limit=None, str? backend=None, str? kernel=None, "
             "str? instruction_set=None, int num_threads=0, bool check_indices=False")
@@ -38,19 +40,7 @@ _library.define(
     tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order))
 
 
-# What looks at calls of operators; torch has no public name for it.
-_num_dispatch_modes = torch._C._len_torch_dispatch_stack
-_has_function_mode = torch._C._is_torch_function_mode_enabled
-_has_transforms = torch._C._are_functorch_transforms_active
-_is_traced = torch._C._get_tracing_state
-_is_profiled = torch._C._autograd._profiler_enabled
-
-
 # ---- Kernels -----------------------------------------------------------------------------------
-
-def _num_threads(x, asked):
-    return asked or (torch.get_num_threads() if x.is_cpu else 0)
-
 
 def _scan(x, dt, A, B, C, D=None, z=None, dt_bias=None, initial_states=None, seq_idx=None,
           cu_seqlens=None, *, dt_softplus=False, dt_limit=None, backend=None, kernel=None,
@@ -59,7 +49,7 @@ def _scan(x, dt, A, B, C, D=None, z=None, dt_bias=None, initial_states=None, seq
     return _tilescan.scan_below_autograd(
         x, dt, A, B, C, D, z, dt_bias, initial_states, seq_idx, cu_seqlens, None, None, None,
         dt_softplus, dt_limit, backend, kernel, instruction_set, chunk_size,
-        _num_threads(x, num_threads), check_indices, None, states_every,
+        num_threads_for(x, num_threads), check_indices, None, states_every,
         return_final_states, state_dtype)
 
 
@@ -79,7 +69,7 @@ def _state_update(state, x, dt, A, B, C, D=None, z=None, dt_bias=None, state_bat
     out = _tilescan.state_update_below_autograd(
         state, x, dt, A, B, C, D, z, dt_bias, state_batch_indices, fresh, num_accepted,
         None, dt_softplus, dt_limit, backend, kernel, instruction_set, 0,
-        _num_threads(x, num_threads), check_indices)
+        num_threads_for(x, num_threads), check_indices)
     torch.autograd.graph.increment_version(state)
     return out
 
@@ -87,23 +77,6 @@ def _state_update(state, x, dt, A, B, C, D=None, z=None, dt_bias=None, state_bat
 for _device in ("CPU", "CUDA"):
     _library.impl("scan_forward", _scan_forward, _device)
     _library.impl("state_update", _state_update, _device)
-
-
-_PLAIN_TYPES = frozenset((torch.Tensor, torch.nn.Parameter, type(None)))
-
-
-def _is_kernel_alone(x, *others) -> bool:
-    """Whether torch's dispatcher would do nothing but call the kernel, for which it takes longer than
-    a small decoding step: no tracing, transform, mode or profiler looks at the call, operands are
-    plain tensors on a device that has a kernel, and no gradient is wanted."""
-    if (torch.compiler.is_compiling() or _num_dispatch_modes() or _has_function_mode()
-            or _has_transforms() or _is_traced() or _is_profiled()
-            or not _PLAIN_TYPES.issuperset(map(type, others)) or type(x) not in _PLAIN_TYPES):
-        return False
-    if torch.is_grad_enabled() and any(operand is not None and operand.requires_grad
-                                       for operand in (x, *others)):
-        return False
-    return x.is_cpu or x.is_cuda
 
 
 # ---- Shapes ------------------------------------------------------------------------------------
@@ -152,7 +125,7 @@ def scan(x: torch.Tensor, dt: torch.Tensor, A: torch.Tensor, B: torch.Tensor, C:
          state_dtype: torch.dtype | None = None) -> typing.Any:
     """tilescan.scan() as a torch operator: the same operands, options, returns and errors, without
     outputs to write to and without stream (torch's current one is used)."""
-    if _is_kernel_alone(x, dt, A, B, C, D, z, dt_bias, initial_states, seq_idx, cu_seqlens):
+    if is_kernel_alone(x, dt, A, B, C, D, z, dt_bias, initial_states, seq_idx, cu_seqlens):
         return _scan(
             x, dt, A, B, C, D, z, dt_bias, initial_states, seq_idx, cu_seqlens,
             dt_softplus=dt_softplus, dt_limit=dt_limit, backend=backend, kernel=kernel,
@@ -182,8 +155,8 @@ def state_update(state: torch.Tensor, x: torch.Tensor, dt: torch.Tensor, A: torc
                  check_indices: bool = False) -> torch.Tensor:
     """tilescan.state_update() as a torch operator: the same operands, options, returns and errors,
     without out= and without stream (torch's current one is used)."""
-    if _is_kernel_alone(x, state, dt, A, B, C, D, z, dt_bias, state_batch_indices, fresh,
-                        num_accepted):
+    if is_kernel_alone(x, state, dt, A, B, C, D, z, dt_bias, state_batch_indices, fresh,
+                       num_accepted):
         return _state_update(
             state, x, dt, A, B, C, D, z, dt_bias, state_batch_indices, fresh, num_accepted,
             dt_softplus=dt_softplus, dt_limit=dt_limit, backend=backend, kernel=kernel,

@@ -3,7 +3,7 @@
 namespace tilescan::api {
 
 template <>
-const plan::RowLists<ScanForwardProblem>& AllRows() {
+const plan::RowLists<ScanForwardProblem>& AllRows<ScanForwardProblem>() {
   static const plan::RowLists<ScanForwardProblem> rows = {
       cpu::ScanForwardVariants(), hopper::ScanForwardVariants(), tile::ScanForwardVariants(),
       reference::ScanForwardVariants()};
@@ -11,14 +11,14 @@ const plan::RowLists<ScanForwardProblem>& AllRows() {
 }
 
 template <>
-const plan::RowLists<StateUpdateProblem>& AllRows() {
+const plan::RowLists<StateUpdateProblem>& AllRows<StateUpdateProblem>() {
   static const plan::RowLists<StateUpdateProblem> rows = {
       cpu::StateUpdateVariants(), cuda::StateUpdateVariants(), reference::StateUpdateVariants()};
   return rows;
 }
 
 template <>
-const plan::RowLists<CausalConv1dForwardProblem>& AllRows() {
+const plan::RowLists<CausalConv1dForwardProblem>& AllRows<CausalConv1dForwardProblem>() {
   static const plan::RowLists<CausalConv1dForwardProblem> rows = {
       cpu::CausalConv1dForwardVariants(), cuda::CausalConv1dForwardVariants(),
       reference::CausalConv1dForwardVariants()};
@@ -26,7 +26,7 @@ const plan::RowLists<CausalConv1dForwardProblem>& AllRows() {
 }
 
 template <>
-const plan::RowLists<CausalConv1dUpdateProblem>& AllRows() {
+const plan::RowLists<CausalConv1dUpdateProblem>& AllRows<CausalConv1dUpdateProblem>() {
   static const plan::RowLists<CausalConv1dUpdateProblem> rows = {
       cpu::CausalConv1dUpdateVariants(), cuda::CausalConv1dUpdateVariants(),
       reference::CausalConv1dUpdateVariants()};
@@ -34,10 +34,18 @@ const plan::RowLists<CausalConv1dUpdateProblem>& AllRows() {
 }
 
 template <>
-const plan::RowLists<RmsNormGatedForwardProblem>& AllRows() {
+const plan::RowLists<RmsNormGatedForwardProblem>& AllRows<RmsNormGatedForwardProblem>() {
   static const plan::RowLists<RmsNormGatedForwardProblem> rows = {
       cpu::RmsNormGatedForwardVariants(), cuda::RmsNormGatedForwardVariants(),
       reference::RmsNormGatedForwardVariants()};
+  return rows;
+}
+
+template <>
+const plan::SplitRowLists& AllRows<SplitConv1dScanForwardProblem>() {
+  static const plan::SplitRowLists rows = {AllRows<CausalConv1dForwardProblem>(),
+                                           AllRows<ScanForwardProblem>(),
+                                           AllRows<RmsNormGatedForwardProblem>()};
   return rows;
 }
 

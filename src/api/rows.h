@@ -7,7 +7,7 @@
 namespace tilescan::api {
 
 template <typename Problem>
-const plan::RowLists<Problem>& AllRows();
+const typename plan::RowsOf<Problem>::Type& AllRows();
 
 plan::AllRowLists RowsOfAllOperations();
 

@@ -134,7 +134,7 @@ void CheckCacheSeqlens(const CausalConv1dUpdateProblem& problem, IndexErrors& er
   }
 }
 
-// cu_seqlens of either operation over whole sequences.
+// cu_seqlens of any operation over whole sequences.
 template <typename Problem>
 Status CheckCuSeqlens(const char* prefix, const Problem& problem) {
   const TensorView& cu_seqlens = problem.operands.cu_seqlens;
@@ -167,6 +167,10 @@ Status CheckIndices(const ScanForwardProblem& problem) {
 
 Status CheckIndices(const CausalConv1dForwardProblem& problem) {
   return CheckCuSeqlens("causal_conv1d_forward: ", problem);
+}
+
+Status CheckIndices(const SplitConv1dScanForwardProblem& problem) {
+  return CheckCuSeqlens("split_conv1d_scan_forward: ", problem);
 }
 
 Status CheckIndices(const StateUpdateProblem& problem) {

@@ -6,6 +6,7 @@
 #include "core/causal_conv1d.h"
 #include "core/rms_norm_gated.h"
 #include "core/scan_forward.h"
+#include "core/split_conv1d_scan.h"
 #include "core/state_update.h"
 #include "core/status.h"
 
@@ -21,6 +22,9 @@ Status CheckIndices(const StateUpdateProblem& problem);
 
 // cu_seqlens as of the scan.
 Status CheckIndices(const CausalConv1dForwardProblem& problem);
+
+// The same.
+Status CheckIndices(const SplitConv1dScanForwardProblem& problem);
 
 // Slots of conv_state_indices as of state_update; cache_seqlens are not negative.
 Status CheckIndices(const CausalConv1dUpdateProblem& problem);

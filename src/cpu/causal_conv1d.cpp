@@ -206,6 +206,11 @@ void StoreAllFinalStates(const CausalConv1dForwardProblem& problem, int64_t firs
   }
 }
 
+// Of elements of x, some 2 ns each.
+constexpr int64_t kLeastShare = 1 << 14;
+// Of channels of a sequence, whose final states lie apart.
+constexpr int64_t kLeastShareOfChannels = 1 << 10;
+
 }  // namespace
 
 size_t CausalConv1dWorkspaceBytes(const Schedule& schedule) {
@@ -232,13 +237,15 @@ void StoreZeros(const ConvWindowSteps& steps, const Rows& out, int64_t count, in
 
 void CausalConv1dForward(const CausalConv1dForwardProblem& problem, const ConvWindowSteps& steps,
                          const Launch& launch) {
-  const int64_t num_threads = launch.schedule.num_threads;
+  const CausalConv1dForwardSizes& sizes = problem.sizes;
+  const int64_t num_elements = sizes.batch * sizes.seqlen * sizes.dim;
+  const int32_t num_threads = NumWorthwhile(num_elements, kLeastShare, launch.schedule.num_threads);
   const Cut cut(problem);
   int64_t num_pieces = 0;
   for (int64_t row_idx = 0; row_idx < NumScanRows(problem); ++row_idx) {
     num_pieces += cut.CountPieces(RowOf(problem, row_idx));
   }
-  ParallelFor(launch.schedule.executor, launch.schedule.num_threads, [&](int32_t thread_idx) {
+  ParallelFor(launch.schedule.executor, num_threads, [&](int32_t thread_idx) {
     const ConvBuffers buffers = ConvBuffersOfThread(launch.workspace, thread_idx);
     Worker worker(problem, steps, buffers);
     ForEachPiece(problem, cut, num_pieces * thread_idx / num_threads,
@@ -247,10 +254,12 @@ void CausalConv1dForward(const CausalConv1dForwardProblem& problem, const ConvWi
   });
   if (!problem.operands.final_states.present()) return;
   // Only now: they may be the initial states' memory.
-  const int64_t num_channels = NumScanRows(problem) * problem.sizes.dim;
-  ParallelFor(launch.schedule.executor, launch.schedule.num_threads, [&](int32_t thread_idx) {
-    StoreAllFinalStates(problem, num_channels * thread_idx / num_threads,
-                        num_channels * (thread_idx + 1) / num_threads);
+  const int64_t num_channels = NumScanRows(problem) * sizes.dim;
+  const int32_t num_storing =
+      NumWorthwhile(num_channels, kLeastShareOfChannels, launch.schedule.num_threads);
+  ParallelFor(launch.schedule.executor, num_storing, [&](int32_t thread_idx) {
+    StoreAllFinalStates(problem, num_channels * thread_idx / num_storing,
+                        num_channels * (thread_idx + 1) / num_storing);
   });
 }
 

@@ -83,14 +83,19 @@ class Block {
   ConvRing ring_;
 };
 
+// Of elements of x: some 10 ns each, with the state.
+constexpr int64_t kLeastShare = 1 << 10;
+
 }  // namespace
 
 void CausalConv1dUpdate(const CausalConv1dUpdateProblem& problem, const ConvWindowSteps& steps,
                         const Launch& launch) {
-  const int64_t num_threads = launch.schedule.num_threads;
+  const CausalConv1dUpdateSizes& sizes = problem.sizes;
+  const int32_t num_threads = NumWorthwhile(sizes.batch * sizes.num_tokens * sizes.dim, kLeastShare,
+                                            launch.schedule.num_threads);
   const int64_t blocks_per_row = (problem.sizes.dim + kConvBlockChannels - 1) / kConvBlockChannels;
   const int64_t num_blocks = problem.sizes.batch * blocks_per_row;
-  ParallelFor(launch.schedule.executor, launch.schedule.num_threads, [&](int32_t thread_idx) {
+  ParallelFor(launch.schedule.executor, num_threads, [&](int32_t thread_idx) {
     const ConvBuffers buffers = ConvBuffersOfThread(launch.workspace, thread_idx);
     const int64_t end = num_blocks * (thread_idx + 1) / num_threads;
     for (int64_t idx = num_blocks * thread_idx / num_threads; idx < end; ++idx) {

@@ -34,6 +34,9 @@ Rows GroupRow(const TensorView& view, int64_t batch_idx, int64_t token, int64_t 
   return rows;
 }
 
+// Of elements of x, some 2 ns each.
+constexpr int64_t kLeastShare = 1 << 14;
+
 }  // namespace
 
 size_t RmsNormGatedWorkspaceBytes(const RmsNormGatedForwardProblem& problem,
@@ -47,11 +50,12 @@ void RmsNormGatedForward(const RmsNormGatedForwardProblem& problem, const NormGr
                          const Launch& launch) {
   const RmsNormGatedForwardSizes& sizes = problem.sizes;
   const RmsNormGatedForwardOperands& operands = problem.operands;
-  const int64_t num_threads = launch.schedule.num_threads;
+  const int32_t num_threads = NumWorthwhile(sizes.batch * sizes.seqlen * sizes.dim, kLeastShare,
+                                            launch.schedule.num_threads);
   const int64_t groups_per_token = sizes.dim / sizes.group_size;
   const int64_t num_groups = sizes.batch * sizes.seqlen * groups_per_token;
   const NormRule rule = {sizes.group_size, operands.eps, operands.norm_before_gate};
-  ParallelFor(launch.schedule.executor, launch.schedule.num_threads, [&](int32_t thread_idx) {
+  ParallelFor(launch.schedule.executor, num_threads, [&](int32_t thread_idx) {
     const int64_t first = num_groups * thread_idx / num_threads;
     const int64_t end = num_groups * (thread_idx + 1) / num_threads;
     if (first == end) return;

@@ -132,9 +132,8 @@ class Worker {
   const StepBuffers& buffers_;
 };
 
-// A share of the states that takes about as long as handing it to another thread (a few
-// microseconds): less is not worth a thread.
-constexpr int64_t kMinElementsPerThread = 1 << 14;
+// Of elements of the states, times tokens.
+constexpr int64_t kLeastShare = 1 << 14;
 
 int64_t ThreadBytes(const StepShape& shape) {
   Carver counter;
@@ -157,8 +156,7 @@ void StateUpdate(const StateUpdateProblem& problem, const StateStepSteps& steps,
   const int64_t nheads = problem.sizes.nheads;
   const int64_t num_heads = problem.sizes.batch * nheads;
   const int64_t num_elements = num_heads * shape.num_tokens * shape.headdim * shape.dstate;
-  const auto num_threads = static_cast<int32_t>(
-      std::clamp<int64_t>(num_elements / kMinElementsPerThread, 1, launch.schedule.num_threads));
+  const int32_t num_threads = NumWorthwhile(num_elements, kLeastShare, launch.schedule.num_threads);
   ParallelFor(launch.schedule.executor, num_threads, [&](int32_t thread_idx) {
     // Equal shares of neighbouring heads: the states of a share are one stretch of memory.
     int64_t head = num_heads * thread_idx / num_threads;

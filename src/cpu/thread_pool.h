@@ -2,6 +2,7 @@
 #ifndef TILESCAN_CPU_THREAD_POOL_H_
 #define TILESCAN_CPU_THREAD_POOL_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -27,6 +28,12 @@ void ParallelFor(const tilescan_executor* executor, int32_t num_tasks, Body&& bo
   ParallelFor(
       executor, num_tasks,
       [](void* context, int32_t task_idx) { (*static_cast<BodyType*>(context))(task_idx); }, &body);
+}
+
+// As many threads as have a share of least_share each, 1 to num_threads. A least share takes about
+// as long as handing it to another thread (a few microseconds): less is not worth a thread.
+inline int32_t NumWorthwhile(int64_t work, int64_t least_share, int32_t num_threads) {
+  return static_cast<int32_t>(std::clamp<int64_t>(work / least_share, 1, num_threads));
 }
 
 }  // namespace tilescan::cpu

@@ -75,6 +75,12 @@ Status CheckDeviceIndices(const CausalConv1dForwardProblem& problem, ReadDevice&
                      &CausalConv1dForwardOperands::cu_seqlens);
 }
 
+Status CheckDeviceIndices(const SplitConv1dScanForwardProblem& problem, ReadDevice& read,
+                          void* stream) {
+  return CheckOnHost(problem, {read, stream, "split_conv1d_scan_forward: "},
+                     &SplitConv1dScanForwardOperands::cu_seqlens);
+}
+
 Status CheckDeviceIndices(const CausalConv1dUpdateProblem& problem, ReadDevice& read,
                           void* stream) {
   return CheckOnHost(problem, {read, stream, "causal_conv1d_update: "},

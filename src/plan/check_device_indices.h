@@ -7,6 +7,7 @@
 #include "core/causal_conv1d.h"
 #include "core/rms_norm_gated.h"
 #include "core/scan_forward.h"
+#include "core/split_conv1d_scan.h"
 #include "core/state_update.h"
 #include "core/status.h"
 
@@ -22,6 +23,8 @@ Status CheckDeviceIndices(const StateUpdateProblem& problem, ReadDevice& read, v
 Status CheckDeviceIndices(const CausalConv1dForwardProblem& problem, ReadDevice& read,
                           void* stream);
 Status CheckDeviceIndices(const CausalConv1dUpdateProblem& problem, ReadDevice& read, void* stream);
+Status CheckDeviceIndices(const SplitConv1dScanForwardProblem& problem, ReadDevice& read,
+                          void* stream);
 // It has none.
 inline Status CheckDeviceIndices(const RmsNormGatedForwardProblem&, ReadDevice&, void*) {
   return Status();

@@ -1,7 +1,9 @@
 #include "plan/check_operands.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "core/causal_conv1d.h"
 #include "plan/layout.h"
 #include "plan/read_operands.h"
 #include "plan/text.h"
@@ -167,6 +169,29 @@ void CheckStepOptions(int32_t dt_softplus, const float dt_limit[2], Violations* 
     violations->Add(Text("dt_limit is (", dt_limit[0], ", ", dt_limit[1],
                          "), expected two numbers, the smaller first"));
   }
+}
+
+void CheckConvWidth(const Size& width, Violations* violations) {
+  if (!width.is_known() || (width.value >= kLeastConvWidth && width.value <= kMostConvWidth)) {
+    return;
+  }
+  violations->Add(Text(width.source.name, " has shape ", ShapeText(*width.source.view),
+                       ", expected width ", kLeastConvWidth, " to ", kMostConvWidth));
+}
+
+void CheckActivation(int32_t activation, Violations* violations) {
+  if (activation == TILESCAN_ACTIVATION_NONE || activation == TILESCAN_ACTIVATION_SILU) return;
+  violations->Add(Text("activation is ", activation, ", expected TILESCAN_ACTIVATION_NONE (",
+                       TILESCAN_ACTIVATION_NONE, ") or TILESCAN_ACTIVATION_SILU (",
+                       TILESCAN_ACTIVATION_SILU, ")"));
+}
+
+void CheckNormOptions(const char* eps_name, float eps, int32_t norm_before_gate,
+                      Violations* violations) {
+  if (!(eps >= 0.0f) || std::isinf(eps)) {
+    violations->Add(Text(eps_name, " is ", eps, ", expected a finite number, 0 or more"));
+  }
+  CheckFlag("norm_before_gate", norm_before_gate, violations);
 }
 
 std::vector<DType> FloatsBeside(const TensorView& x) {

@@ -72,6 +72,14 @@ void CheckFlag(const char* name, int32_t value, Violations* violations);
 // dt_softplus is 0 or 1; the limits are numbers in order.
 void CheckStepOptions(int32_t dt_softplus, const float dt_limit[2], Violations* violations);
 
+// Of a convolution: its width, and its activation.
+void CheckConvWidth(const Size& width, Violations* violations);
+void CheckActivation(int32_t activation, Violations* violations);
+
+// Of a gated norm.
+void CheckNormOptions(const char* eps_name, float eps, int32_t norm_before_gate,
+                      Violations* violations);
+
 // The dtypes that "float" means for an operand beside x: float64 only with a float64 x, which is
 // what the reference takes.
 std::vector<DType> FloatsBeside(const TensorView& x);

@@ -5,6 +5,7 @@
 
 #include "plan/build_info.h"
 #include "plan/json_writer.h"
+#include "plan/split_parts.h"
 
 namespace tilescan::plan {
 namespace {
@@ -53,6 +54,18 @@ void WriteSizes(const RmsNormGatedForwardSizes& sizes, JsonWriter* json) {
   json->Member("group_size", sizes.group_size);
 }
 
+void WriteSizes(const SplitConv1dScanForwardSizes& sizes, JsonWriter* json) {
+  json->Member("batch", sizes.batch);
+  json->Member("seqlen", sizes.seqlen);
+  json->Member("nheads", sizes.nheads);
+  json->Member("headdim", sizes.headdim);
+  json->Member("ngroups", sizes.ngroups);
+  json->Member("dstate", sizes.dstate);
+  json->Member("width", sizes.width);
+  json->Member("group_size", sizes.group_size);
+  json->Member("num_seqs", sizes.num_seqs);
+}
+
 void WriteRejected(const std::vector<Rejected>& rejected, JsonWriter* json) {
   json->Key("rejected");
   json->BeginArray();
@@ -67,24 +80,51 @@ void WriteRejected(const std::vector<Rejected>& rejected, JsonWriter* json) {
   json->EndArray();
 }
 
+// The members of a plan, in an object that the caller ends: those of the choice, the sizes of the
+// whole.
+template <typename Problem, typename Sizes>
+void WriteChoice(const char* operation, const Choice<Problem>& choice, size_t workspace_bytes,
+                 const Sizes& sizes, JsonWriter* json) {
+  json->BeginObject();
+  json->Member("operation", operation);
+  json->Member("backend", choice.variant->backend);
+  json->Member("kernel", choice.variant->name);
+  json->Member("instruction_set", choice.variant->instruction_set);
+  json->Member("chunk_size", choice.schedule.chunk_size);
+  json->Member("num_threads", choice.schedule.num_threads);
+  json->Member("workspace_bytes", static_cast<int64_t>(workspace_bytes));
+  json->Key("sizes");
+  json->BeginObject();
+  WriteSizes(sizes, json);
+  json->EndObject();
+  json->Member("reason", choice.reason);
+  WriteRejected(choice.rejected, json);
+}
+
+template <typename Problem>
+void WritePart(const Choice<Problem>& choice, const Problem& problem, JsonWriter* json) {
+  WriteChoice(Operation<Problem>::kName, choice, choice.workspace_bytes, problem.sizes, json);
+  json->EndObject();
+}
+
 template <typename Problem>
 std::string Describe(const Planned<Problem>& planned) {
-  const Choice<Problem>& choice = planned.choice;
   JsonWriter json;
-  json.BeginObject();
-  json.Member("operation", Operation<Problem>::kName);
-  json.Member("backend", choice.variant->backend);
-  json.Member("kernel", choice.variant->name);
-  json.Member("instruction_set", choice.variant->instruction_set);
-  json.Member("chunk_size", choice.schedule.chunk_size);
-  json.Member("num_threads", choice.schedule.num_threads);
-  json.Member("workspace_bytes", static_cast<int64_t>(choice.workspace_bytes));
-  json.Key("sizes");
-  json.BeginObject();
-  WriteSizes(planned.problem.sizes, &json);
-  json.EndObject();
-  json.Member("reason", choice.reason);
-  WriteRejected(choice.rejected, &json);
+  WritePart(planned.choice, planned.problem, &json);
+  return json.text();
+}
+
+std::string Describe(const Planned<SplitConv1dScanForwardProblem>& planned) {
+  const SplitParts parts = MakeSplitParts(planned.problem, nullptr);
+  JsonWriter json;
+  WriteChoice(Operation<SplitConv1dScanForwardProblem>::kName, planned.scan,
+              planned.workspace_bytes(), planned.problem.sizes, &json);
+  json.Key("parts");
+  json.BeginArray();
+  WritePart(planned.conv, parts.conv, &json);
+  WritePart(planned.scan, parts.scan, &json);
+  if (planned.norm.variant != nullptr) WritePart(planned.norm, parts.norm, &json);
+  json.EndArray();
   json.EndObject();
   return json.text();
 }

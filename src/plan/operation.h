@@ -6,6 +6,7 @@
 #include "core/causal_conv1d.h"
 #include "core/rms_norm_gated.h"
 #include "core/scan_forward.h"
+#include "core/split_conv1d_scan.h"
 #include "core/state_update.h"
 #include "core/tensor_view.h"
 #include "tilescan/tilescan.h"
@@ -127,6 +128,32 @@ struct Operation<RmsNormGatedForwardProblem> {
       {"bias", &Args::bias, &Operands::bias},
       {"z", &Args::z, &Operands::z},
       {"out", &Args::out, &Operands::out, kRequired, kOutput, &Operands::x},
+  };
+};
+
+template <>
+struct Operation<SplitConv1dScanForwardProblem> {
+  static constexpr const char* kName = "split_conv1d_scan_forward";
+  static constexpr bool kHasChunks = true;
+  using Args = tilescan_split_conv1d_scan_forward_args;
+  using Operands = SplitConv1dScanForwardOperands;
+  static constexpr OperandField<Args, Operands> kFields[] = {
+      {"zxbcdt", &Args::zxbcdt, &Operands::zxbcdt, kRequired},
+      {"conv1d_weight", &Args::conv1d_weight, &Operands::conv1d_weight, kRequired},
+      {"A", &Args::A, &Operands::A, kRequired},
+      {"conv1d_bias", &Args::conv1d_bias, &Operands::conv1d_bias},
+      {"dt_bias", &Args::dt_bias, &Operands::dt_bias},
+      {"D", &Args::D, &Operands::D},
+      {"rmsnorm_weight", &Args::rmsnorm_weight, &Operands::rmsnorm_weight},
+      {"initial_states", &Args::initial_states, &Operands::initial_states},
+      {"conv_initial_states", &Args::conv_initial_states, &Operands::conv_initial_states},
+      {"seq_idx", &Args::seq_idx, &Operands::seq_idx},
+      {"cu_seqlens", &Args::cu_seqlens, &Operands::cu_seqlens},
+      {"out", &Args::out, &Operands::out, kRequired, kOutput},
+      {"final_states", &Args::final_states, &Operands::final_states, kOptional, kOutput,
+       &Operands::initial_states},
+      {"conv_final_states", &Args::conv_final_states, &Operands::conv_final_states, kOptional,
+       kOutput, &Operands::conv_initial_states},
   };
 };
 

@@ -10,6 +10,7 @@
 
 #include "core/device_facts.h"
 #include "core/status.h"
+#include "core/workspace.h"
 #include "plan/operation.h"
 #include "plan/planner.h"
 #include "plan/variant.h"
@@ -22,6 +23,30 @@ struct Planned {
   Problem problem;                                  // in normal form, without data
   Choice<Problem> choice;
   bool check_indices = false;  // before each run on a GPU
+
+  size_t workspace_bytes() const { return choice.workspace_bytes; }
+  // Whether operands are a GPU's, and runs are enqueued.
+  bool takes_stream() const { return choice.variant->takes_stream; }
+};
+
+// An operation that is made of others, which run one after another.
+template <>
+struct Planned<SplitConv1dScanForwardProblem> {
+  SplitConv1dScanForwardOperands described;
+  SplitConv1dScanForwardProblem problem;
+  Choice<CausalConv1dForwardProblem> conv;
+  Choice<ScanForwardProblem> scan;
+  Choice<RmsNormGatedForwardProblem> norm;  // no variant without rmsnorm_weight
+  bool check_indices = false;
+
+  // What a workspace holds: the convolution's out, and the workspace of the part that runs.
+  struct Workspace {
+    std::byte* xBC;
+    std::byte* of_part;
+  };
+  Workspace Take(Carver& carver) const;
+  size_t workspace_bytes() const;
+  bool takes_stream() const { return scan.variant->takes_stream; }
 };
 
 class Plan {
@@ -30,7 +55,7 @@ class Plan {
   explicit Plan(Planned<Problem> planned) : planned_(std::move(planned)) {}
 
   size_t workspace_bytes() const {
-    return std::visit([](const auto& planned) { return planned.choice.workspace_bytes; }, planned_);
+    return std::visit([](const auto& planned) { return planned.workspace_bytes(); }, planned_);
   }
 
   // "scan_forward", ...
@@ -57,15 +82,15 @@ class Plan {
 
   std::variant<Planned<ScanForwardProblem>, Planned<StateUpdateProblem>,
                Planned<CausalConv1dForwardProblem>, Planned<CausalConv1dUpdateProblem>,
-               Planned<RmsNormGatedForwardProblem>>
+               Planned<RmsNormGatedForwardProblem>, Planned<SplitConv1dScanForwardProblem>>
       planned_;
 };
 
 // Checks the args (read from a struct of any version, see plan/read_args.h) and the options (null:
-// the defaults), chooses among the rows, and prepares the row chosen.
+// the defaults), chooses among the rows, and prepares what was chosen.
 template <typename Problem>
 Status MakePlan(const typename Operation<Problem>::Args& args, const tilescan_options* options,
-                const DeviceFacts& facts, const RowLists<Problem>& row_lists,
+                const DeviceFacts& facts, const typename RowsOf<Problem>::Type& row_lists,
                 std::unique_ptr<const Plan>* plan);
 
 }  // namespace tilescan::plan

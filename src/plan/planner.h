@@ -12,6 +12,7 @@
 
 #include "core/device_facts.h"
 #include "core/options.h"
+#include "core/split_conv1d_scan.h"
 #include "core/status.h"
 #include "plan/variant.h"
 #include "plan/violations.h"
@@ -46,7 +47,24 @@ struct Choice {
 template <typename Problem>
 using RowLists = std::vector<std::span<const Variant<Problem>>>;
 
-// Those of every operation.
+// What a kernel, or several, are chosen among for a problem.
+template <typename Problem>
+struct RowsOf {
+  using Type = RowLists<Problem>;
+};
+
+// Those of the operations that one is made of.
+struct SplitRowLists {
+  const RowLists<CausalConv1dForwardProblem>& conv;
+  const RowLists<ScanForwardProblem>& scan;
+  const RowLists<RmsNormGatedForwardProblem>& norm;
+};
+template <>
+struct RowsOf<SplitConv1dScanForwardProblem> {
+  using Type = SplitRowLists;
+};
+
+// Those of every operation that has rows.
 using AllRowLists =
     std::tuple<const RowLists<ScanForwardProblem>&, const RowLists<StateUpdateProblem>&,
                const RowLists<CausalConv1dForwardProblem>&,

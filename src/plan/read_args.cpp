@@ -56,6 +56,14 @@ tilescan_rms_norm_gated_forward_args DefaultRmsNormGatedForwardArgs() {
   return args;
 }
 
+tilescan_split_conv1d_scan_forward_args DefaultSplitConv1dScanForwardArgs() {
+  auto args = WithStepDefaults<tilescan_split_conv1d_scan_forward_args>();
+  const SplitConv1dScanForwardOperands defaults;
+  args.ngroups = defaults.ngroups;
+  args.rmsnorm_eps = defaults.rmsnorm_eps;
+  return args;
+}
+
 bool ReadArgs(const tilescan_scan_forward_args& given, tilescan_scan_forward_args* full,
               Violations* violations) {
   using Args = tilescan_scan_forward_args;
@@ -92,6 +100,15 @@ bool ReadArgs(const tilescan_rms_norm_gated_forward_args& given,
   *full = DefaultRmsNormGatedForwardArgs();
   return ReadFields<RmsNormGatedForwardProblem>(given, full, violations, &Args::group_size,
                                                 &Args::eps, &Args::norm_before_gate);
+}
+
+bool ReadArgs(const tilescan_split_conv1d_scan_forward_args& given,
+              tilescan_split_conv1d_scan_forward_args* full, Violations* violations) {
+  using Args = tilescan_split_conv1d_scan_forward_args;
+  *full = DefaultSplitConv1dScanForwardArgs();
+  return ReadFields<SplitConv1dScanForwardProblem>(
+      given, full, violations, &Args::ngroups, &Args::group_size, &Args::rmsnorm_eps,
+      &Args::norm_before_gate, &Args::activation, &Args::dt_softplus, &Args::dt_limit);
 }
 
 }  // namespace tilescan::plan

@@ -13,6 +13,7 @@ tilescan_state_update_args DefaultStateUpdateArgs();
 tilescan_causal_conv1d_forward_args DefaultCausalConv1dForwardArgs();
 tilescan_causal_conv1d_update_args DefaultCausalConv1dUpdateArgs();
 tilescan_rms_norm_gated_forward_args DefaultRmsNormGatedForwardArgs();
+tilescan_split_conv1d_scan_forward_args DefaultSplitConv1dScanForwardArgs();
 
 // Fields the caller's struct lacks take their defaults. False if the struct cannot be read: a
 // violation says why. Allocates only for that.
@@ -26,6 +27,8 @@ bool ReadArgs(const tilescan_causal_conv1d_update_args& given,
               tilescan_causal_conv1d_update_args* full, Violations* violations);
 bool ReadArgs(const tilescan_rms_norm_gated_forward_args& given,
               tilescan_rms_norm_gated_forward_args* full, Violations* violations);
+bool ReadArgs(const tilescan_split_conv1d_scan_forward_args& given,
+              tilescan_split_conv1d_scan_forward_args* full, Violations* violations);
 
 }  // namespace tilescan::plan
 

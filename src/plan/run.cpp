@@ -2,9 +2,11 @@
 
 #include <cstdint>
 
+#include "core/check_indices.h"
 #include "plan/layout.h"
 #include "plan/read_args.h"
 #include "plan/read_operands.h"
+#include "plan/split_parts.h"
 #include "plan/text.h"
 
 namespace tilescan::plan {
@@ -40,7 +42,7 @@ void BindOperands(const typename Operation<Problem>::Args& args, const Planned<P
     }
     TensorView& view = operands->*field.view;
     view.data = given.data;
-    CheckData(field.name, view, planned.choice.variant->takes_stream, violations);
+    CheckData(field.name, view, planned.takes_stream(), violations);
   }
 }
 
@@ -84,6 +86,17 @@ void CheckScalars(const tilescan_rms_norm_gated_forward_args& args,
   CheckAsPlanned("eps", args.eps, planned.eps, violations);
   CheckAsPlanned("norm_before_gate", args.norm_before_gate, int32_t{planned.norm_before_gate},
                  violations);
+}
+
+void CheckScalars(const tilescan_split_conv1d_scan_forward_args& args,
+                  const SplitConv1dScanForwardOperands& planned, Violations* violations) {
+  CheckAsPlanned("ngroups", args.ngroups, planned.ngroups, violations);
+  CheckAsPlanned("group_size", args.group_size, planned.group_size, violations);
+  CheckAsPlanned("rmsnorm_eps", args.rmsnorm_eps, planned.rmsnorm_eps, violations);
+  CheckAsPlanned("norm_before_gate", args.norm_before_gate, int32_t{planned.norm_before_gate},
+                 violations);
+  CheckAsPlanned("activation", args.activation, int32_t{planned.has_silu}, violations);
+  CheckStepAsPlanned(args, planned, violations);
 }
 
 // Each pair of an output and another operand. What interleaves in memory is the caller's to keep
@@ -137,6 +150,36 @@ void CheckPlace(const Place& place, bool takes_stream, size_t required_bytes,
   }
 }
 
+template <typename Problem>
+Status RunKernels(const Planned<Problem>& planned, const Problem& problem, const Place& place) {
+  return planned.choice.variant->run(problem,
+                                     {planned.choice.schedule, place.workspace, place.stream});
+}
+
+using Split = SplitConv1dScanForwardProblem;
+
+template <typename Problem>
+Status RunPart(const Choice<Problem>& choice, const Problem& problem, const Place& place) {
+  const Status status =
+      choice.variant->run(problem, {choice.schedule, place.workspace, place.stream});
+  // A prefix takes memory, which a run that goes well does not.
+  return status.ok() ? Status() : status.WithPrefix(Text(Operation<Split>::kName, ": "));
+}
+
+Status RunKernels(const Planned<Split>& planned, const Split& problem, const Place& place) {
+  // Under this operation's name, where a part would give its own.
+  if (!planned.takes_stream()) TILESCAN_RETURN_IF_ERROR(CheckIndices(problem));
+  Carver carver(place.workspace);
+  const Planned<Split>::Workspace workspace = planned.Take(carver);
+  const SplitParts parts = MakeSplitParts(problem, workspace.xBC);
+  Place of_part = place;
+  of_part.workspace = workspace.of_part;
+  TILESCAN_RETURN_IF_ERROR(RunPart(planned.conv, parts.conv, of_part));
+  TILESCAN_RETURN_IF_ERROR(RunPart(planned.scan, parts.scan, of_part));
+  if (!problem.operands.rmsnorm_weight.present()) return Status();
+  return RunPart(planned.norm, parts.norm, of_part);
+}
+
 }  // namespace
 
 template <typename Problem>
@@ -156,15 +199,14 @@ Status RunPlan(const Plan& plan, const typename Operation<Problem>::Args& args,
   CheckScalars(full_args, planned->described, &violations);
   if (violations.empty()) {
     CheckApart<Problem>(problem.operands, &violations);
-    CheckPlace<Problem>(place, planned->choice.variant->takes_stream,
-                        planned->choice.workspace_bytes, problem.operands, &violations);
+    CheckPlace<Problem>(place, planned->takes_stream(), planned->workspace_bytes(),
+                        problem.operands, &violations);
   }
   TILESCAN_RETURN_IF_ERROR(violations.ToStatus());
-  if (planned->check_indices && planned->choice.variant->takes_stream) {
+  if (planned->check_indices && planned->takes_stream()) {
     TILESCAN_RETURN_IF_ERROR(CheckDeviceIndices(problem, *place.read_device, place.stream));
   }
-  return planned->choice.variant->run(problem,
-                                      {planned->choice.schedule, place.workspace, place.stream});
+  return RunKernels(*planned, problem, place);
 }
 
 template Status RunPlan<ScanForwardProblem>(const Plan&, const tilescan_scan_forward_args&,
@@ -180,5 +222,7 @@ template Status RunPlan<CausalConv1dUpdateProblem>(const Plan&,
 template Status RunPlan<RmsNormGatedForwardProblem>(const Plan&,
                                                     const tilescan_rms_norm_gated_forward_args&,
                                                     const Place&);
+template Status RunPlan<Split>(const Plan&, const tilescan_split_conv1d_scan_forward_args&,
+                               const Place&);
 
 }  // namespace tilescan::plan

@@ -25,6 +25,8 @@ Validated<CausalConv1dUpdateProblem> Validate(const tilescan_causal_conv1d_updat
                                               Violations* violations);
 Validated<RmsNormGatedForwardProblem> Validate(const tilescan_rms_norm_gated_forward_args& args,
                                                Violations* violations);
+Validated<SplitConv1dScanForwardProblem> Validate(
+    const tilescan_split_conv1d_scan_forward_args& args, Violations* violations);
 
 }  // namespace tilescan::plan
 

@@ -14,21 +14,6 @@ struct ChannelSizes {
   Size width{"width"};
 };
 
-void CheckWidth(const Size& width, Violations* violations) {
-  if (!width.is_known() || (width.value >= kLeastConvWidth && width.value <= kMostConvWidth)) {
-    return;
-  }
-  violations->Add(Text(width.source.name, " has shape ", ShapeText(*width.source.view),
-                       ", expected width ", kLeastConvWidth, " to ", kMostConvWidth));
-}
-
-void CheckActivation(int32_t activation, Violations* violations) {
-  if (activation == TILESCAN_ACTIVATION_NONE || activation == TILESCAN_ACTIVATION_SILU) return;
-  violations->Add(Text("activation is ", activation, ", expected TILESCAN_ACTIVATION_NONE (",
-                       TILESCAN_ACTIVATION_NONE, ") or TILESCAN_ACTIVATION_SILU (",
-                       TILESCAN_ACTIVATION_SILU, ")"));
-}
-
 // ---- forward ----
 
 struct ForwardSizes : ChannelSizes {
@@ -44,7 +29,7 @@ void CheckShapes(const CausalConv1dForwardOperands& operands, ForwardSizes* size
   const NamedView weight = {"weight", &operands.weight};
   CheckShape({"x", &operands.x}, {as_x}, violations);
   CheckShape(weight, {{&sizes->dim, &sizes->width}}, violations);
-  CheckWidth(sizes->width, violations);
+  CheckConvWidth(sizes->width, violations);
   CheckShape({"bias", &operands.bias}, {{&sizes->dim}}, violations);
   CheckSequences({"seq_idx", &operands.seq_idx}, {"cu_seqlens", &operands.cu_seqlens},
                  &sizes->batch, &sizes->seqlen, &sizes->sequences, violations);
@@ -100,7 +85,7 @@ void CheckShapes(const CausalConv1dUpdateOperands& operands, UpdateSizes* sizes,
   const Shape as_x_with = {&sizes->batch, &sizes->num_tokens, &sizes->dim};
   CheckShape({"x", &operands.x}, {as_x_without, as_x_with}, violations);
   CheckShape({"weight", &operands.weight}, {{&sizes->dim, &sizes->width}}, violations);
-  CheckWidth(sizes->width, violations);
+  CheckConvWidth(sizes->width, violations);
   CheckShape({"bias", &operands.bias}, {{&sizes->dim}}, violations);
   const bool has_indices = operands.conv_state_indices.present();
   Size* const num_slots = has_indices ? &sizes->num_slots : &sizes->batch;

@@ -1,7 +1,5 @@
 // Checks of the gated RMSNorm, and its normal form. The rules are those of
 // include/tilescan/layer.h.
-#include <cmath>
-
 #include "plan/check_operands.h"
 #include "plan/read_operands.h"
 #include "plan/text.h"
@@ -54,10 +52,7 @@ void CheckOptions(const tilescan_rms_norm_gated_forward_args& args, const Size& 
                          dim.value, " because ", dim.source.name, " is ",
                          ShapeText(*dim.source.view)));
   }
-  if (!(args.eps >= 0.0f) || std::isinf(args.eps)) {
-    violations->Add(Text("eps is ", args.eps, ", expected a finite number, 0 or more"));
-  }
-  CheckFlag("norm_before_gate", args.norm_before_gate, violations);
+  CheckNormOptions("eps", args.eps, args.norm_before_gate, violations);
 }
 
 Operands NormalForm(const Operands& described) {

@@ -22,6 +22,7 @@
 namespace {
 
 using tilescan::ScanForwardProblem;
+using tilescan::SplitConv1dScanForwardProblem;
 using tilescan::StateUpdateProblem;
 using tilescan::plan::Operation;
 
@@ -80,6 +81,12 @@ void ChangeScalars(FuzzedDataProvider* input, tilescan_scan_forward_args* args) 
   args->states_every = AnySize(input);
 }
 void ChangeScalars(FuzzedDataProvider*, tilescan_state_update_args*) {}
+void ChangeScalars(FuzzedDataProvider* input, tilescan_split_conv1d_scan_forward_args* args) {
+  args->ngroups = AnySize(input);
+  if (input->ConsumeBool()) args->group_size = AnySize(input);
+  args->rmsnorm_eps = input->ConsumeFloatingPoint<float>();
+  args->activation = input->ConsumeIntegralInRange(-1, 2);
+}
 
 // One size throughout, so that changed sizes pass too: each tensor's dimensions of that size
 // follow.
@@ -173,12 +180,23 @@ class Memory {
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
 };
 
-int64_t Work(const tilescan_tensor& x, const tilescan_tensor& B) {
+// The elements of x, by the states of each; -1: beyond int64.
+int64_t Work(const tilescan_tensor& x, int64_t dstate) {
   int64_t work = 1;
   for (int dim = 0; dim < x.ndim; ++dim) {
     if (__builtin_mul_overflow(work, x.shape[dim], &work)) return -1;
   }
-  return __builtin_mul_overflow(work, B.shape[B.ndim - 1], &work) ? -1 : work;
+  return __builtin_mul_overflow(work, dstate, &work) ? -1 : work;
+}
+
+template <typename Args>
+int64_t Work(const Args& args) {
+  return Work(args.x, args.B.shape[args.B.ndim - 1]);
+}
+// Of a plan that was made, so that sizes fit each other.
+int64_t Work(const tilescan_split_conv1d_scan_forward_args& args) {
+  const int64_t num_state_columns = args.conv1d_weight.shape[0] - args.out.shape[2];
+  return Work(args.zxbcdt, num_state_columns / (2 * args.ngroups));
 }
 
 template <typename Problem, typename RunFunction>
@@ -186,7 +204,7 @@ void RunPlan(FuzzedDataProvider* input, const tilescan_plan* plan,
              typename Operation<Problem>::Args args, RunFunction run) {
   constexpr int64_t kMostWork = 1 << 16;
   constexpr size_t kMostWorkspace = 1 << 24;
-  const int64_t work = Work(args.x, args.B);
+  const int64_t work = Work(args);
   const size_t workspace_bytes = tilescan_plan_workspace_bytes(plan);
   if (work < 0 || work > kMostWork || workspace_bytes > kMostWorkspace) return;
   Memory memory;
@@ -232,10 +250,15 @@ void PlanAndRun(FuzzedDataProvider* input, typename Operation<Problem>::Args arg
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider input(data, size);
   const bool is_rich = input.ConsumeBool();
-  if (input.ConsumeBool()) {
+  const int operation = input.ConsumeIntegralInRange(0, 2);
+  if (operation == 0) {
     PlanAndRun<ScanForwardProblem>(
         &input, is_rich ? tilescan::plan::ExamplePacked() : tilescan::plan::ExampleScanForward(),
         tilescan_plan_scan_forward, tilescan_run_scan_forward);
+  } else if (operation == 1) {
+    PlanAndRun<SplitConv1dScanForwardProblem>(
+        &input, tilescan::plan::ExampleSplit(is_rich ? tilescan_bfloat16() : tilescan_float32()),
+        tilescan_plan_split_conv1d_scan_forward, tilescan_run_split_conv1d_scan_forward);
   } else {
     PlanAndRun<StateUpdateProblem>(
         &input,

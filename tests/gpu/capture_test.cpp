@@ -83,5 +83,9 @@ TEST_F(CaptureOnGpu, RmsNormGatedForward) {
   CheckTargets("rms_norm_gated_forward", DeviceNormCases(3000), DeviceNormCases(3001));
 }
 
+TEST_F(CaptureOnGpu, SplitConv1dScanForward) {
+  CheckTargets("split_conv1d_scan_forward", DeviceSplitCases(3000), DeviceSplitCases(3001));
+}
+
 }  // namespace
 }  // namespace tilescan::testing

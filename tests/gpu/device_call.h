@@ -34,6 +34,11 @@ inline tilescan_status RunOn(const Plan& plan, const tilescan_rms_norm_gated_for
                              std::byte* workspace, size_t workspace_bytes, void* stream) {
   return tilescan_run_rms_norm_gated_forward(plan.get(), &args, workspace, workspace_bytes, stream);
 }
+inline tilescan_status RunOn(const Plan& plan, const tilescan_split_conv1d_scan_forward_args& args,
+                             std::byte* workspace, size_t workspace_bytes, void* stream) {
+  return tilescan_run_split_conv1d_scan_forward(plan.get(), &args, workspace, workspace_bytes,
+                                                stream);
+}
 
 template <typename Operands>
 class DeviceCall {

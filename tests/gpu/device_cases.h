@@ -120,6 +120,30 @@ inline std::vector<NormCase> DeviceNormCases(uint64_t seed) {
   return cases;
 }
 
+// Those of the scan whose parts its kernels tell apart, with a norm and without.
+inline std::vector<SplitCase> DeviceSplitCases(uint64_t seed) {
+  std::vector<SplitCase> cases;
+  const auto add = [&](const char* name, const CaseSizes& sizes, DType dtype) {
+    cases.push_back(RandomSplitCase(name, sizes, seed));
+    AddOptionalOperands(&cases.back(), seed);
+    cases.back().zxbcdt_dtype = dtype;
+    return &cases.back();
+  };
+  add("normed", {2, 300, 4, 64, 2, 128}, DType::kBFloat16);
+  add("gated", {2, 300, 4, 64, 2, 128}, DType::kBFloat16)->rmsnorm_weight = {};
+  add("two_heads", {2, 100, 6, 80, 2, 128}, DType::kBFloat16);
+  add("float16", {2, 100, 4, 32, 2, 64}, DType::kFloat16);
+  add("float32", {2, 100, 4, 24, 2, 40}, DType::kFloat32);
+  add("odd", {2, 33, 3, 5, 1, 7}, DType::kBFloat16);
+  SplitCase* packed = add("packed", {1, 200, 2, 16, 1, 16}, DType::kFloat32);
+  packed->cu_seqlens = {0, 70, 70, 71, 200};
+  SplitCase* runs = add("runs", {1, 200, 4, 64, 1, 128}, DType::kBFloat16);
+  runs->seq_idx.assign(200, 0);
+  std::fill(runs->seq_idx.begin() + 50, runs->seq_idx.begin() + 60, -1);
+  std::fill(runs->seq_idx.begin() + 90, runs->seq_idx.end(), 7);
+  return cases;
+}
+
 }  // namespace tilescan::testing
 
 #endif  // TILESCAN_TESTS_GPU_DEVICE_CASES_H_

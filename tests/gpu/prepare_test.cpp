@@ -65,6 +65,7 @@ TEST_F(PreparedGpu, PlansWithinACapture) {
   CheckTargets("causal_conv1d_forward", DeviceConvCases(3100));
   CheckTargets("causal_conv1d_update", DeviceConvUpdateCases(3100));
   CheckTargets("rms_norm_gated_forward", DeviceNormCases(3100));
+  CheckTargets("split_conv1d_scan_forward", DeviceSplitCases(3100));
 }
 
 // The current GPU stays current, and every GPU of the machine can be prepared.

@@ -28,6 +28,7 @@ std::vector<Parameter> AllParameters() {
   AddParameters(ConvCases(), ConvOperands::kOperation, &parameters);
   AddParameters(ConvUpdateCases(), ConvUpdateOperands::kOperation, &parameters);
   AddParameters(NormCases(), NormOperands::kOperation, &parameters);
+  AddParameters(SplitCases(), SplitOperands::kOperation, &parameters);
   return parameters;
 }
 

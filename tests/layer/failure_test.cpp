@@ -86,5 +86,24 @@ INSTANTIATE_TEST_SUITE_P(All, ConvUpdateFailureOn,
                          ::testing::ValuesIn(HostTargets(ConvUpdateOperands::kOperation)),
                          NameOfTest());
 
+class SplitFailureOn : public ::testing::TestWithParam<Target> {};
+
+TEST_P(SplitFailureOn, WrongSequencesLeaveOutputsUntouched) {
+  SplitCase c = RandomSplitCase("failure", {1, 12, 2, 4, 1, 4}, 6202);
+  AddOptionalOperands(&c, 6202);
+  c.cu_seqlens = {0, 13};
+  const SplitOperands operands = BuildOperands(c);
+  const SplitOperands before = Copy(operands);
+  const RunResult result = RunCall(operands, GetParam().Options());
+  EXPECT_EQ(result.status, TILESCAN_INVALID_ARGUMENT);
+  EXPECT_EQ(result.message,
+            "split_conv1d_scan_forward: cu_seqlens[1] is 13, expected seqlen, which is 12");
+  ExpectSameBits(operands, before, result.message);
+  EXPECT_TRUE(result.surroundings_intact);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SplitFailureOn,
+                         ::testing::ValuesIn(HostTargets(SplitOperands::kOperation)), NameOfTest());
+
 }  // namespace
 }  // namespace tilescan::testing

@@ -23,8 +23,9 @@ ConvCase SequencesCase(DType dtype) {
   return c;
 }
 
+// Of every operation enough that the CPU takes several threads.
 ConvUpdateCase StepCase(DType dtype) {
-  ConvUpdateCase c = RandomConvUpdateCase("invariance", 5, 2, 40, 6101);
+  ConvUpdateCase c = RandomConvUpdateCase("invariance", 5, 2, 800, 6101);
   AddOptionalOperands(&c, 6101);
   c.state_len = 4;
   c.conv_state_dtype = c.x_dtype = c.out_dtype = dtype;
@@ -32,20 +33,32 @@ ConvUpdateCase StepCase(DType dtype) {
 }
 
 NormCase GroupsCase(DType dtype) {
-  NormCase c = RandomNormCase("invariance", 3, 7, 96, 6102);
+  NormCase c = RandomNormCase("invariance", 3, 70, 288, 6102);
   AddOptionalOperands(&c, 6102);
-  c.group_size = 32;
+  c.group_size = 96;
   c.x_dtype = c.z_dtype = c.out_dtype = dtype;
   return c;
+}
+
+SplitCase LayerCase(DType dtype) {
+  SplitCase c = RandomSplitCase("invariance", {3, 120, 4, 8, 2, 12}, 6104);
+  AddOptionalOperands(&c, 6104);
+  c.zxbcdt_dtype = c.initial_states_dtype = dtype;
+  if (dtype == DType::kFloat64) c.final_states_dtype = dtype;
+  return c;
+}
+
+// What all rows of a batch share.
+bool IsWeight(std::string_view name) {
+  return name == "weight" || name == "bias" || name == "conv1d_weight" || name == "conv1d_bias" ||
+         name == "A" || name == "dt_bias" || name == "D" || name == "rmsnorm_weight";
 }
 
 // Rows of a batch, with their states.
 template <typename Operands>
 Operands SelectBatch(const Operands& operands, const std::vector<int64_t>& rows) {
   return CopyOperands(operands, [&](const char* name, const HostTensor& tensor, bool) {
-    const std::string_view operand = name;
-    const bool is_weight = operand == "weight" || operand == "bias";
-    return is_weight ? WithLayout(tensor, Layout::kCompact) : Select(tensor, 0, rows);
+    return IsWeight(name) ? WithLayout(tensor, Layout::kCompact) : Select(tensor, 0, rows);
   });
 }
 
@@ -227,6 +240,49 @@ TEST_P(NormInvarianceOn, InPlace) {
 INSTANTIATE_TEST_SUITE_P(All, NormInvarianceOn,
                          ::testing::ValuesIn(AvailableTargets(NormOperands::kOperation)),
                          NameOfTest());
+
+class SplitInvarianceOn : public ::testing::TestWithParam<Target> {};
+
+TEST_P(SplitInvarianceOn, Company) {
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    CheckCompany(LayerCase(dtype), GetParam());
+  }
+}
+
+// A prompt in two pieces, the second from the final states of the first, which are updated in
+// place.
+TEST_P(SplitInvarianceOn, PiecesOfASequence) {
+  // Where every kernel's chunks begin.
+  constexpr int64_t kCut = 96, kSeqlen = 120;
+  const Target target = GetParam();
+  tilescan_options options = target.Options();
+  options.chunk_size = 48;
+  // What states are kept in on the way.
+  const SplitCase c = LayerCase(target.backend == "reference" ? DType::kFloat64 : DType::kFloat32);
+  const SplitOperands unsolved = BuildOperands(c);
+  const SplitOperands whole = Solve(c, target, options.chunk_size);
+  SplitOperands states = Copy(unsolved);
+  states.conv_final_states.Assign(states.conv_initial_states);
+  states.final_states.Assign(states.initial_states);
+  for (const auto& [first, count] :
+       {std::pair<int64_t, int64_t>(0, kCut), {kCut, kSeqlen - kCut}}) {
+    const HostTensor zxbcdt = Select(unsolved.zxbcdt, 1, Range(first, count));
+    const HostTensor out = Select(unsolved.out, 1, Range(first, count));
+    tilescan_split_conv1d_scan_forward_args args = MakeArgs(states);
+    args.zxbcdt = zxbcdt.Describe();
+    args.out = out.Describe();
+    args.conv_initial_states = args.conv_final_states;
+    args.initial_states = args.final_states;
+    const RunResult result = RunArgs(args, options);
+    EXPECT_EQ(result.status, TILESCAN_OK) << result.message;
+    EXPECT_TRUE(out.HasSameBits(Select(whole.out, 1, Range(first, count)))) << "from " << first;
+  }
+  EXPECT_TRUE(states.conv_final_states.HasSameBits(whole.conv_final_states));
+  EXPECT_TRUE(states.final_states.HasSameBits(whole.final_states));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SplitInvarianceOn,
+                         ::testing::ValuesIn(HostTargets(SplitOperands::kOperation)), NameOfTest());
 
 }  // namespace
 }  // namespace tilescan::testing

@@ -67,6 +67,21 @@ std::vector<NormCase> NormLayoutCases() {
   return cases;
 }
 
+std::vector<SplitCase> SplitLayoutCases() {
+  std::vector<SplitCase> cases;
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    const CaseSizes sizes =
+        dtype == DType::kFloat32 ? CaseSizes{2, 21, 4, 8, 2, 16} : CaseSizes{2, 18, 3, 5, 1, 7};
+    SplitCase c = RandomSplitCase("layouts", sizes, 6003);
+    AddOptionalOperands(&c, 6003);
+    c.zxbcdt_dtype = c.initial_states_dtype = dtype;
+    cases.push_back(c);
+    c.rmsnorm_weight = {};
+    cases.push_back(c);
+  }
+  return cases;
+}
+
 // Each layout for all operands, and for one operand at a time.
 template <typename Case>
 void CheckLayouts(const std::vector<Case>& cases, const Target& target) {
@@ -166,6 +181,22 @@ TEST_P(NormLayoutOn, OffsetsBeyond32Bits) {
 
 INSTANTIATE_TEST_SUITE_P(All, NormLayoutOn,
                          ::testing::ValuesIn(AvailableTargets(NormOperands::kOperation)),
+                         NameOfTest());
+
+class SplitLayoutOn : public ::testing::TestWithParam<Target> {};
+
+TEST_P(SplitLayoutOn, EveryLayoutGivesTheBitsOfCompactOperands) {
+  CheckLayouts(SplitLayoutCases(), GetParam());
+}
+
+TEST_P(SplitLayoutOn, OffsetsBeyond32Bits) {
+  SplitCase c = RandomSplitCase("far", {2, 3, 2, 3, 1, 2}, 6013);
+  AddOptionalOperands(&c, 6013);
+  CheckFar(c, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SplitLayoutOn,
+                         ::testing::ValuesIn(AvailableTargets(SplitOperands::kOperation)),
                          NameOfTest());
 
 }  // namespace

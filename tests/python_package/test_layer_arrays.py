@@ -161,3 +161,95 @@ def test_gradients_are_refused_on_plain_arrays():
     given["weight"].requires_grad_()
     with pytest.raises(tilescan.Unsupported, match="rms_norm_gated_forward: weight requires a gradient"):
         tilescan.rms_norm_gated(**given)
+
+
+# ---- The whole between two projections -----------------------------------------------------------
+
+def split_operands(dtype="float32"):
+    """4 heads of 6 channels, 2 groups of 5 states; zxbcdt in a wider row."""
+    rng = numpy.random.default_rng(5)
+    return {"zxbcdt": normal(rng, 2, 19, 90, dtype=dtype)[..., 7:79],
+            "conv1d_weight": normal(rng, 44, 4), "A": -numpy.abs(normal(rng, 4)),
+            "conv1d_bias": normal(rng, 44), "dt_bias": normal(rng, 4), "D": normal(rng, 4, 6),
+            "rmsnorm_weight": normal(rng, 24), "initial_states": normal(rng, 2, 4, 6, 5),
+            "conv_initial_states": normal(rng, 2, 44, 3, dtype=dtype)}
+
+
+SPLIT_OPTIONS = {"ngroups": 2, "activation": "silu", "dt_softplus": True, "dt_limit": (0.01, 0.5)}
+
+
+@pytest.mark.parametrize("has_norm", [False, True], ids=["gate", "norm"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_split_is_its_operations(dtype, has_norm):
+    given = split_operands(dtype)
+    if not has_norm:
+        del given["rmsnorm_weight"]
+    z, xBC, dt = numpy.split(given["zxbcdt"], [24, 68], axis=-1)
+    xBC, conv_states = tilescan.causal_conv1d_forward(
+        xBC, given["conv1d_weight"], bias=given["conv1d_bias"], activation="silu",
+        initial_states=given["conv_initial_states"], return_final_states=True)
+    x, B, C = numpy.split(xBC, [24, 34], axis=-1)
+    heads = (2, 19, 4, 6)
+    y, states = tilescan.scan(
+        x.reshape(heads), dt, given["A"], B.reshape(2, 19, 2, 5), C.reshape(2, 19, 2, 5), D=given["D"],
+        z=None if has_norm else z.reshape(heads), dt_bias=given["dt_bias"], dt_softplus=True,
+        dt_limit=(0.01, 0.5), initial_states=given["initial_states"], return_final_states=True)
+    want = y.reshape(2, 19, 24)
+    if has_norm:
+        want = tilescan.rms_norm_gated(want, given["rmsnorm_weight"], z=z, group_size=12)
+    options = SPLIT_OPTIONS | {"return_final_states": True, "return_conv_final_states": True}
+    got = tilescan.split_conv1d_scan(**given, **options)
+    tensors = {name: to_torch(value.copy()) for name, value in given.items()}
+    same = tilescan.split_conv1d_scan(**tensors, **options)
+    for left, right, tensor in zip(got, (want, states, conv_states), same, strict=True):
+        assert left.dtype == right.dtype and left.shape == right.shape
+        assert left.tobytes() == right.tobytes() == to_numpy(tensor).tobytes()
+
+
+def test_split_writes_where_told():
+    given = split_operands()
+    want = tilescan.split_conv1d_scan(**given, **SPLIT_OPTIONS, return_final_states=True,
+                                      return_conv_final_states=True)
+    out = numpy.empty((2, 19, 30), "float32")[..., :24]
+    got = tilescan.split_conv1d_scan(
+        **given, **SPLIT_OPTIONS, out=out, final_states=given["initial_states"],
+        conv_final_states=given["conv_initial_states"])
+    assert got[0] is out and got[1] is given["initial_states"]
+    assert got[2] is given["conv_initial_states"]
+    assert all(numpy.array_equal(left, right) for left, right in zip(got, want, strict=True))
+
+
+def test_split_plans():
+    given = split_operands() | SPLIT_OPTIONS
+    plan = tilescan.plan("split_conv1d_scan", **given, chunk_size=32)
+    assert plan["operation"] == "split_conv1d_scan_forward" and plan["chunk_size"] == 32
+    assert [part["operation"] for part in plan["parts"]] == [
+        "causal_conv1d_forward", "scan_forward", "rms_norm_gated_forward"]
+    _tilescan.forget_plans()
+    for num_plans, change in enumerate(({}, {"rmsnorm_eps": 0.1}, {"group_size": 4},
+                                        {"norm_before_gate": True}, {"activation": None}), 1):
+        for _ in range(2):
+            tilescan.split_conv1d_scan(**(given | change))
+        assert _tilescan.num_plans() == num_plans
+
+
+@pytest.mark.parametrize("change,error,text", [
+    ({"ngroups": 3}, tilescan.InvalidArgument, "ngroups is 3, expected a divisor of nheads 4"),
+    ({"zxbcdt": numpy.ones((2, 19, 71), "float32")}, tilescan.InvalidArgument, "zxbcdt has shape"),
+    ({"zxbcdt": numpy.ones((2, 19, 7), "float32"), "return_final_states": True}, tilescan.InvalidArgument,
+     "zxbcdt has shape"),
+    ({"A": numpy.ones((0,), "float32"), "return_final_states": True}, tilescan.InvalidArgument,
+     "A has shape (0)"),
+    ({"D": numpy.ones((4, 7), "float32")}, tilescan.InvalidArgument, "D has shape (4, 7)"),
+    ({"rmsnorm_eps": -1.0}, tilescan.InvalidArgument, "rmsnorm_eps is -1"),
+    ({"activation": "gelu"}, tilescan.Unsupported, 'split_conv1d_scan: activation is "gelu"'),
+    ({"kernel": "direct"}, tilescan.InvalidArgument, 'options.kernel is "direct"'),
+    ({"cu_seqlens": numpy.array([0, 20]), "zxbcdt": numpy.ones((1, 19, 72), "float32"),
+      "initial_states": None, "conv_initial_states": None}, tilescan.InvalidArgument,
+     "split_conv1d_scan_forward: cu_seqlens[1] is 20"),
+    ({"bias": numpy.ones(44, "float32")}, TypeError, "unexpected keyword argument 'bias'")],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else None)
+def test_split_refuses(change, error, text):
+    with pytest.raises(error) as raised:
+        tilescan.split_conv1d_scan(**(split_operands() | SPLIT_OPTIONS | change))
+    assert text in str(raised.value)

@@ -119,13 +119,16 @@ def test_layer(options):
     assert_agrees("out", out, *truth_and_peer(mamba_split_conv1d_scan_ref, given))
 
 
+@pytest.mark.parametrize("has_ids", [False, True], ids=["rows", "ids"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_layer_is_its_operators(dtype):
+def test_layer_is_its_operators(dtype, has_ids):
     """On views of zxbcdt, with what the reference does not have: bits of the operators one by one."""
     given = layer(dtype, d_nonssm=3) | {
         "rmsnorm_weight": normal(DIM), "seq_idx": torch.tensor([[0] * 7 + [1] * 12, [2] * 19],
                                                                dtype=torch.int32),
         "initial_states": normal(2, NHEADS, HEADDIM, DSTATE), "norm_before_gate": False}
+    if not has_ids:
+        given["seq_idx"] = None
     out, states = mamba_split_conv1d_scan_combined(**given, return_final_states=True)
     zx0, z, xBC, dt = (part.contiguous() for part in given["zxbcdt"].split(
         [6, DIM, DIM + 4 * DSTATE, NHEADS], dim=-1))
@@ -145,7 +148,8 @@ def test_layer_is_its_operators(dtype):
 
 
 def test_layer_copies_no_part(monkeypatch):
-    """What goes to the operators lies in zxbcdt and in the convolution's result."""
+    """What goes to the operators lies in zxbcdt and in the convolution's result: one operator, or three
+    where ids of sequences count differently in them."""
     given = layer() | {"rmsnorm_weight": normal(DIM)}
     places = {}
 
@@ -161,15 +165,20 @@ def test_layer_copies_no_part(monkeypatch):
 
         monkeypatch.setattr(tilescan.torch, name, record)
 
-    for name in ("causal_conv1d_forward", "scan", "rms_norm_gated"):
+    for name in ("causal_conv1d_forward", "scan", "rms_norm_gated", "split_conv1d_scan"):
         recorded(name)
     mamba_split_conv1d_scan_combined(**given)
     row = given["zxbcdt"].untyped_storage().data_ptr()
-    assert all(row in operands for operands, _ in places.values()) and len(places) == 3
+    assert list(places) == ["split_conv1d_scan"]
+    assert places.pop("split_conv1d_scan")[0] == {
+        value.untyped_storage().data_ptr() for value in given.values() if isinstance(value, torch.Tensor)}
+
+    seq_idx = torch.zeros(2, 19, dtype=torch.int32)
+    mamba_split_conv1d_scan_combined(**given, seq_idx=seq_idx)
+    assert list(places) == ["causal_conv1d_forward", "scan", "rms_norm_gated"]
+    assert all(row in operands for operands, _ in places.values())
     assert places["causal_conv1d_forward"][1] in places["scan"][0]
     assert places["scan"][1] in places["rms_norm_gated"][0]
-    weights = {given[name].untyped_storage().data_ptr() for name in ("A", "D", "dt_bias")}
-    assert places["scan"][0] == weights | {row, places["causal_conv1d_forward"][1]}
 
 
 @pytest.mark.parametrize("change,error,text", [

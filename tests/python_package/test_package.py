@@ -97,16 +97,16 @@ def test_stub_fits_the_module(tmp_path):
 def stub_arguments(function) -> list[str]:
     """The names in a function's signature, which the stub has from the same place."""
     head = function.__doc__.split("\n", 1)[0]
-    return re.findall(r"[(,] ?([A-Za-z_]+): ", head)
+    return re.findall(r"[(,] ?(\w+): ", head)
 
 
 @pytest.mark.parametrize("operation,num_arguments", [
     ("scan", 26), ("state_update", 22), ("causal_conv1d_forward", 17),
-    ("causal_conv1d_update", 14), ("rms_norm_gated", 13)])
+    ("causal_conv1d_update", 14), ("rms_norm_gated", 13), ("split_conv1d_scan", 31)])
 def test_signature_names_every_argument(operation, num_arguments):
     names = stub_arguments(getattr(tilescan, operation))
     assert len(names) == num_arguments == len(set(names))
-    with pytest.raises(TypeError, match="missing required argument '(x|state|conv_state)'"):
+    with pytest.raises(TypeError, match="missing required argument '(x|state|conv_state|zxbcdt)'"):
         # None is "not given", so only a name that is not known is refused before.
         tilescan.plan(operation, **dict.fromkeys(names))
 
@@ -118,7 +118,9 @@ def test_torch_functions_have_the_same_arguments():
                                ("state_update", {"out", "stream", "chunk_size"}),
                                ("causal_conv1d_forward", {"out", "final_states", "stream"}),
                                ("causal_conv1d_update", {"out", "stream"}),
-                               ("rms_norm_gated", {"out", "stream"})):
+                               ("rms_norm_gated", {"out", "stream"}),
+                               ("split_conv1d_scan",
+                                {"out", "final_states", "conv_final_states", "stream"})):
         plain = set(stub_arguments(getattr(tilescan, operation)))
         of_torch = set(inspect.signature(getattr(tilescan.torch, operation)).parameters)
         assert of_torch == plain - without

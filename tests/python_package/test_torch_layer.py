@@ -42,13 +42,58 @@ def test_opcheck_norm():
                    {"z": X["tokens"](), "group_size": 8, "norm_before_gate": True})
 
 
+def split_operands(batch=2):
+    """zxbcdt in a wider row, conv1d_weight and A: 4 heads of 6 channels, 2 groups of 5 states."""
+    return normal(batch, 19, 80)[..., 4:76], normal(44, 4), -normal(4).abs()
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"activation": "silu", "dt_softplus": True, "return_final_states": True},
+    {"rmsnorm_weight": normal(24), "return_conv_final_states": True},
+    {"return_final_states": True, "return_conv_final_states": True, "state_dtype": torch.bfloat16,
+     "seq_idx": torch.zeros(2, 19, dtype=torch.int32)}],
+    ids=lambda options: "-".join(options) or "plain")
+def test_opcheck_split(options):
+    assert_opcheck(torch.ops.tilescan.split_conv1d_scan_forward, split_operands(),
+                   {"ngroups": 2} | options)
+
+
+def test_opcheck_split_packed():
+    assert_opcheck(torch.ops.tilescan.split_conv1d_scan_forward, split_operands(batch=1),
+                   {"ngroups": 2, "cu_seqlens": torch.tensor([0, 5, 5, 19]), "return_final_states": True,
+                    "return_conv_final_states": True})
+
+
 def test_opcheck_with_gradients_wanted():
     checks = ("test_schema", "test_autograd_registration", "test_faketensor")
-    for operator in ("causal_conv1d_forward", "rms_norm_gated_forward"):
-        weight = normal(24, 4) if "conv" in operator else normal(24)
-        result = torch.library.opcheck(getattr(torch.ops.tilescan, operator).default,
-                                       (X["rows"]().requires_grad_(), weight), test_utils=checks)
+    for operator, operands in {"causal_conv1d_forward": (X["rows"](), normal(24, 4)),
+                               "rms_norm_gated_forward": (X["rows"](), normal(24)),
+                               "split_conv1d_scan_forward": split_operands()}.items():
+        result = torch.library.opcheck(
+            getattr(torch.ops.tilescan, operator).default,
+            (operands[0].requires_grad_(), *operands[1:]), test_utils=checks)
         assert set(result.values()) == {"SUCCESS"}
+
+
+@pytest.mark.parametrize("states", [{}, {"return_final_states": True}, {"return_conv_final_states": True},
+                                    {"return_final_states": True, "return_conv_final_states": True}],
+                         ids=lambda states: "-".join(states) or "out")
+def test_split_is_the_plain_function(states):
+    """As an operator too, where something looks at the call."""
+    operands = split_operands()
+    options = {"ngroups": 2, "rmsnorm_weight": normal(24), "group_size": 8, "rmsnorm_eps": 0.1,
+               "initial_states": normal(2, 4, 6, 5), "conv_initial_states": normal(2, 44, 3),
+               "D": normal(4), "activation": "silu", "dt_softplus": True} | states
+    want = tilescan.split_conv1d_scan(*operands, **options)
+    got = tilescan.torch.split_conv1d_scan(*operands, **options)
+    with torch.overrides.BaseTorchFunctionMode():
+        seen = tilescan.torch.split_conv1d_scan(*operands, **options)
+    for results in (got, seen):
+        assert isinstance(results, torch.Tensor) == (len(states) == 0)
+        pairs = [(results, want)] if len(states) == 0 else zip(results, want, strict=True)
+        assert all(torch.equal(left, right) for left, right in pairs)
+    if len(states) == 2:
+        assert [tuple(result.shape) for result in want] == [(2, 19, 24), (2, 4, 6, 5), (2, 44, 3)]
 
 
 @pytest.mark.parametrize("layout", X)

@@ -106,6 +106,28 @@ def test_model(name, calls):
     assert_agrees("logits", logits, truth, peer)
 
 
+def test_runs_all_between_the_projections(monkeypatch):
+    """A norm with a hook is run as it is, so that the hook is called."""
+    names = []
+
+    def recorded(name, function):
+        return lambda *args, **kwargs: (names.append(name), function(*args, **kwargs))[1]
+
+    for name in ("causal_conv1d_forward", "causal_conv1d_update", "rms_norm_gated"):
+        monkeypatch.setattr(tilescan.torch, name, recorded(name, getattr(tilescan.torch, name)))
+    model = make_model("Mamba2")
+    with torch.no_grad(), patched():
+        cache = transformers.DynamicCache(config=model.config)
+        for ids in (prompt(), prompt(length=1)):
+            model(ids, cache=cache, use_cache=True)
+        assert names == (["causal_conv1d_forward", "rms_norm_gated"] * 3
+                         + ["causal_conv1d_update", "rms_norm_gated"] * 3)
+        names.clear()
+        layers_of(model)[1].norm.register_forward_hook(lambda *_: names.append("hook"))
+        model(prompt(), use_cache=False)
+        assert names[1::2] == ["rms_norm_gated", "hook", "rms_norm_gated"]
+
+
 def pieces(model, ids, lengths, **options):
     """Logits of a prompt given in pieces, with what the cache holds in the end."""
     cache, logits = transformers.DynamicCache(config=model.config), []

@@ -19,6 +19,8 @@ tilescan.causal_conv1d_forward(x, x, bias=x, activation="silu", return_final_sta
 tilescan.causal_conv1d_forward(x, x, activation=True)  # wrong
 tilescan.torch.rms_norm_gated(x, x, z=x, eps=1e-5)
 tilescan.rms_norm_gated(x, x, eps="1e-5")  # wrong
+tilescan.torch.split_conv1d_scan(x, x, x, D=x, rmsnorm_weight=x, ngroups=8, activation="silu")
+tilescan.split_conv1d_scan(x, x)  # wrong
 causal_conv1d_update(x, x, x, None, "silu")
 causal_conv1d_update(x, x)  # wrong
 mamba_chunk_scan_combined(x, x, x, x, x, 64, None, x, return_final_states=True)

@@ -114,6 +114,15 @@ TEST(Init, SetsDefaultsWhateverWasThere) {
   EXPECT_EQ(norm.group_size, 0);
   EXPECT_EQ(norm.eps, 1e-5f);
   EXPECT_EQ(norm.norm_before_gate, 0);
+  tilescan_split_conv1d_scan_forward_args split;
+  std::memset(&split, 0xff, sizeof(split));
+  tilescan_split_conv1d_scan_forward_args_init(&split);
+  EXPECT_EQ(split.struct_size, sizeof(split));
+  EXPECT_EQ(split.conv_final_states.ndim, 0);
+  EXPECT_EQ(split.ngroups, 1);
+  EXPECT_EQ(split.group_size, 0);
+  EXPECT_EQ(split.rmsnorm_eps, 1e-5f);
+  EXPECT_EQ(split.dt_limit[1], INFINITY);
   tilescan_options options;
   std::memset(&options, 0xff, sizeof(options));
   tilescan_options_init(&options);

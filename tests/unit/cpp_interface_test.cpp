@@ -154,6 +154,37 @@ TEST(Plan, RunsTheOperationsAroundTheScan) {
   EXPECT_NEAR(y[1], -0.8 * std::sqrt(2.0), 1e-6);
 }
 
+TEST(Plan, RunsALayer) {
+  // Per token z, x, B, C, dt of one channel, of which the convolution takes x, B and C as they are.
+  const std::vector<float> zxbcdt = {0, 3, 2, 5, 0.5f, 0, 7, 1, 2, 0.25f};
+  const std::vector<float> weight = {0, 1, 0, 1, 0, 1};
+  const std::vector<float> A = {0};
+  const std::vector<float> one = {1};
+  std::vector<float> out(2);
+  std::vector<float> state(1);
+  SplitConv1dScanForwardArgs args;
+  args.zxbcdt = MakeTensor(zxbcdt.data(), {1, 2, 5});
+  args.conv1d_weight = MakeTensor(weight.data(), {3, 2});
+  args.A = MakeTensor(A.data(), {1});
+  args.rmsnorm_weight = MakeTensor(one.data(), {1});
+  args.out = MakeTensor(out.data(), {1, 2, 1});
+  args.final_states = MakeTensor(state.data(), {1, 1, 1, 1});
+  args.norm_before_gate = 1;
+  RunOnce(args);
+  // state = 0.5 * 3 * 2, then + 0.25 * 7 * 1. A gate of 0 closes.
+  EXPECT_EQ(state[0], 4.75f);
+  EXPECT_EQ(out, (std::vector<float>{0, 0}));
+  args.rmsnorm_weight = {};
+  const std::vector<float> open = {20, 3, 2, 5, 0.5f, 20, 7, 1, 2, 0.25f};
+  args.zxbcdt = MakeTensor(open.data(), {1, 2, 5});
+  const Plan plan(args);
+  std::vector<std::byte> workspace(plan.workspace_bytes());
+  plan.Run(args, workspace);
+  // state * C * silu(20), with 1 - silu(20) / 20 = 2e-9.
+  EXPECT_NEAR(out[0], 3 * 5 * 20, 1e-4);
+  EXPECT_NEAR(out[1], 4.75 * 2 * 20, 1e-4);
+}
+
 TEST(Plan, ThrowsTheMessage) {
   SmallUpdate update;
   update.args.dt_softplus = 2;

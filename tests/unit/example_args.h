@@ -114,6 +114,24 @@ inline tilescan_rms_norm_gated_forward_args ExampleNorm() {
   return args;
 }
 
+// batch 2, seqlen 12, nheads 6, headdim 8, ngroups 3, dstate 5, width 4, with every operand but
+// cu_seqlens: dim 48, conv_dim 78.
+inline tilescan_split_conv1d_scan_forward_args ExampleSplit(
+    tilescan_dtype dtype = tilescan_float32()) {
+  tilescan_split_conv1d_scan_forward_args args = DefaultSplitConv1dScanForwardArgs();
+  args.zxbcdt = Described(dtype, {2, 12, 132});
+  args.conv1d_weight = Described(dtype, {78, 4});
+  args.A = args.dt_bias = args.D = Described(dtype, {6});
+  args.conv1d_bias = Described(dtype, {78});
+  args.rmsnorm_weight = Described(dtype, {48});
+  args.conv_initial_states = args.conv_final_states = Described(dtype, {2, 78, 3});
+  args.initial_states = args.final_states = Described(dtype, {2, 6, 8, 5});
+  args.seq_idx = Described(tilescan_int32(), {2, 12});
+  args.out = Described(dtype, {2, 12, 48});
+  args.ngroups = 3;
+  return args;
+}
+
 // What validation says; "" when all is right.
 template <typename Args>
 std::string MessageFor(const char* operation, const Args& args) {
@@ -135,6 +153,9 @@ inline std::string MessageFor(const tilescan_causal_conv1d_update_args& args) {
 }
 inline std::string MessageFor(const tilescan_rms_norm_gated_forward_args& args) {
   return MessageFor("rms_norm_gated_forward", args);
+}
+inline std::string MessageFor(const tilescan_split_conv1d_scan_forward_args& args) {
+  return MessageFor("split_conv1d_scan_forward", args);
 }
 
 }  // namespace tilescan::plan

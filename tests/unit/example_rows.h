@@ -94,6 +94,13 @@ inline AllRowLists ExampleRowsOfAll() {
           ExampleRows<RmsNormGatedForwardProblem>()};
 }
 
+inline const SplitRowLists& ExampleRowsOfSplit() {
+  static const SplitRowLists rows = {ExampleRows<CausalConv1dForwardProblem>(),
+                                     ExampleRows<ScanForwardProblem>(),
+                                     ExampleRows<RmsNormGatedForwardProblem>()};
+  return rows;
+}
+
 template <typename Args>
 auto ProblemOf(const Args& args) {
   Violations violations("operation");

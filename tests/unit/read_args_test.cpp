@@ -123,6 +123,28 @@ TEST(ReadArgs, DoesTheSameForOperationsAroundTheScan) {
   EXPECT_EQ(full_norm.norm_before_gate, 0);
 }
 
+TEST(ReadArgs, DoesTheSameForALayer) {
+  tilescan_split_conv1d_scan_forward_args args = ExampleSplit();
+  args.dt_softplus = 1;
+  args.rmsnorm_eps = 0.25f;
+  tilescan_split_conv1d_scan_forward_args full;
+  EXPECT_EQ(ReadMessage(args, &full), "");
+  EXPECT_EQ(full.final_states.ndim, 4);
+  EXPECT_EQ(full.ngroups, 3);
+  EXPECT_EQ(full.rmsnorm_eps, 0.25f);
+  EXPECT_EQ(full.dt_softplus, 1);
+  const SizedStruct older(args, offsetof(tilescan_split_conv1d_scan_forward_args, ngroups));
+  EXPECT_EQ(ReadMessage(older.get(), &full), "");
+  EXPECT_EQ(full.final_states.ndim, 4);
+  EXPECT_EQ(full.ngroups, 1);
+  EXPECT_EQ(full.group_size, 0);
+  EXPECT_EQ(full.rmsnorm_eps, 1e-5f);
+  EXPECT_EQ(full.norm_before_gate, 0);
+  EXPECT_EQ(full.activation, TILESCAN_ACTIVATION_NONE);
+  EXPECT_EQ(full.dt_softplus, 0);
+  EXPECT_EQ(full.dt_limit[1], INFINITY);
+}
+
 TEST(ReadArgs, AcceptsALargerStructThatEndsWithZeros) {
   const SizedStruct later(ExampleStateUpdate(), sizeof(tilescan_state_update_args) + 24);
   tilescan_state_update_args full;

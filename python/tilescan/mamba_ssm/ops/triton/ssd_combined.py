@@ -52,9 +52,7 @@ def mamba_chunk_scan_combined(x: torch.Tensor, dt: torch.Tensor, A: torch.Tensor
         tilescan.InvalidArgument: an operand is wrong. tilescan.Unsupported: when a gradient is asked
             for.
     """
-    if chunk_size < 1:
-        raise InvalidArgument(
-            f"mamba_chunk_scan_combined: chunk_size is {chunk_size}, expected 1 or more")
+    _check_chunk_size("mamba_chunk_scan_combined", chunk_size)
     if return_varlen_states and cu_seqlens is None:
         raise InvalidArgument("mamba_chunk_scan_combined: cu_seqlens is None, expected the bounds of "
                               "sequences because return_varlen_states is True")
@@ -79,6 +77,11 @@ def mamba_chunk_scan_combined(x: torch.Tensor, dt: torch.Tensor, A: torch.Tensor
         cu_seqlens=cu_seqlens, return_final_states=True, state_dtype=states_of_varlen,
         **options)[1]
     return (*results, varlen_states) if return_final_states else (results, varlen_states)
+
+
+def _check_chunk_size(operation: str, chunk_size: int) -> None:
+    if chunk_size < 1:
+        raise InvalidArgument(f"{operation}: chunk_size is {chunk_size}, expected 1 or more")
 
 
 def _first_of(initial_states: torch.Tensor | None,
@@ -112,7 +115,7 @@ class _LayerSizes:
         return self.dim + 2 * self.ngroups * self.dstate
 
     def split(self, zxbcdt: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return torch.split(zxbcdt, [2 * self.d_nonssm, self.dim, self.conv_dim, self.nheads], dim=-1)
+        return torch.split(zxbcdt, [self.dim, self.conv_dim, self.nheads], dim=-1)
 
     def split_conv(self, xBC: torch.Tensor) -> tuple[torch.Tensor, ...]:
         width = self.ngroups * self.dstate
@@ -165,21 +168,30 @@ def mamba_split_conv1d_scan_combined(zxbcdt: torch.Tensor, conv1d_weight: torch.
     if outproj_weight is None and outproj_bias is not None:
         raise InvalidArgument("mamba_split_conv1d_scan_combined: outproj_bias is given, expected None "
                               "because outproj_weight is None")
-    zx0, z, xBC, dt = sizes.split(zxbcdt)
-    xBC = tilescan.torch.causal_conv1d_forward(xBC, conv1d_weight, bias=conv1d_bias, seq_idx=seq_idx,
-                                               activation=activation)
-    x, B, C = sizes.split_conv(xBC)
-    has_norm = rmsnorm_weight is not None
-    results = mamba_chunk_scan_combined(
-        x, dt, A, B, C, chunk_size, D=D, z=None if has_norm else z.unflatten(-1, x.shape[2:]),
-        dt_bias=dt_bias, initial_states=initial_states, seq_idx=seq_idx, dt_softplus=True,
-        dt_limit=dt_limit, return_final_states=return_final_states, state_dtype=state_dtype)
-    out, final_states = results if return_final_states else (results, None)
-    out = out.flatten(2)
-    if has_norm:
-        out = tilescan.torch.rms_norm_gated(
-            out, rmsnorm_weight, z=z, group_size=sizes.dim // ngroups, eps=rmsnorm_eps,
-            norm_before_gate=norm_before_gate)
+    _check_chunk_size("mamba_split_conv1d_scan_combined", chunk_size)
+    zx0, zxbcdt = zxbcdt.split([2 * sizes.d_nonssm, zxbcdt.shape[-1] - 2 * sizes.d_nonssm], dim=-1)
+    options = dict(D=D, dt_bias=dt_bias, initial_states=initial_states, dt_softplus=True,
+                   dt_limit=tuple(dt_limit), return_final_states=return_final_states)
+    norm = dict(norm_before_gate=norm_before_gate, group_size=sizes.dim // ngroups)
+    if seq_idx is None:
+        results = tilescan.torch.split_conv1d_scan(
+            zxbcdt, conv1d_weight, A, conv1d_bias=conv1d_bias, rmsnorm_weight=rmsnorm_weight,
+            rmsnorm_eps=rmsnorm_eps, activation=activation, ngroups=ngroups,
+            state_dtype=torch.float32, **norm, **options)
+        out, final_states = results if return_final_states else (results, None)
+    else:  # which counts otherwise in mamba_chunk_scan_combined() than in the convolution
+        z, xBC, dt = sizes.split(zxbcdt)
+        xBC = tilescan.torch.causal_conv1d_forward(
+            xBC, conv1d_weight, bias=conv1d_bias, seq_idx=seq_idx, activation=activation)
+        x, B, C = sizes.split_conv(xBC)
+        has_norm = rmsnorm_weight is not None
+        results = mamba_chunk_scan_combined(
+            x, dt, A, B, C, chunk_size, z=None if has_norm else z.unflatten(-1, x.shape[2:]),
+            seq_idx=seq_idx, **options)
+        out, final_states = results if return_final_states else (results, None)
+        out = out.flatten(2)
+        if has_norm:
+            out = tilescan.torch.rms_norm_gated(out, rmsnorm_weight, z=z, eps=rmsnorm_eps, **norm)
     if sizes.d_nonssm > 0:
         out = torch.cat([_swiglu(zx0), out], dim=-1)
     if outproj_weight is not None:
