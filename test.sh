@@ -92,7 +92,14 @@ export CCACHE_DIR="$PWD/build/ccache"
 say "What is needed"
 # shellcheck disable=SC2086  # a list of names
 tools/need_packages.sh $PACKAGES || exit 2
-check "python tools" python_tools
+# They come while the compiler works.
+beside check "python tools" python_tools
+
+say "Sanitized build"
+check "build asan" build asan
+built_asan=$?
+together
+[ $built_asan -ne 0 ] || cpp_tests asan
 
 say "Sources"
 check "format" tools/format.sh --check
@@ -120,9 +127,6 @@ check "build release" build release -DTILESCAN_CUDA=ON "-DTILESCAN_CUDA_ARCHITEC
   together
   check "python package" python_package && has_python_package=1
 }
-
-say "Sanitized build"
-check "build asan" build asan && cpp_tests asan
 
 say "Fuzzers"
 check "build fuzz" build fuzz && {

@@ -30,6 +30,25 @@ function(tilescan_lighten_sanitizers)
     add_compile_options(-fno-sanitize=undefined ${ARGN})
   endif()
 endfunction()
+# tilescan_optimize_sanitized(TARGET SOURCES...): sources that compute for long, and so are optimised in
+# a sanitized build that is not (CMakePresets.json: asan).
+function(tilescan_optimize_sanitized target)
+  if(TILESCAN_SANITIZE)
+    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES
+      COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
+set(TILESCAN_PRECOMPILE "" CACHE STRING
+  "What is compiled with precompiled headers: library, testing, tests")
+# tilescan_precompile(PART TARGET HEADERS...): headers that most of a part's sources include. A source
+# names what it uses all the same: the optimised build has no precompiled headers.
+function(tilescan_precompile part target)
+  if(part IN_LIST TILESCAN_PRECOMPILE)
+    list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
 if(TILESCAN_BUILD_FUZZERS)
   # Coverage everywhere, so that the fuzzer sees into the library.
   add_compile_options(-fsanitize=fuzzer-no-link)

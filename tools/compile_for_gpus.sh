@@ -9,15 +9,19 @@ nvcc=.cuda/nvidia/cu13/bin/nvcc
   echo "$0: no $nvcc: run tools/cuda_toolchain.sh" >&2
   exit 2
 }
-{
-  for architecture in 80 86 89 100 103 120; do
-    for source in src/cuda/scan_chunks.cu src/tile/chunk_cumsum.cu; do
-      echo "$architecture $source"
-    done
+# A source and its architectures, which share what the compiler does for the host. The last is one of
+# those that load through TMA views.
+xargs -P "$(nproc)" -L 1 sh -c '
+  source=$1
+  shift
+  echo "$source for $*"
+  for architecture; do
+    set -- "$@" "-gencode=arch=compute_$architecture,code=sm_$architecture"
+    shift
   done
-  # One of those that load through TMA views.
-  echo 120 src/tile/pass_state_bf16.cu
-} | xargs -P "$(nproc)" -L 1 sh -c '
-  echo "$2 for sm_$1"
   exec "$0" -std=c++20 -O3 --expt-relaxed-constexpr --enable-tile -Werror all-warnings -I src -I include \
-    "-gencode=arch=compute_$1,code=sm_$1" -c "$2" -o /dev/null' "$nvcc"
+    "$@" -c "$source" -o /dev/null' "$nvcc" <<END
+src/tile/chunk_cumsum.cu 80 86 89 100 103 120
+src/cuda/scan_chunks.cu 80 86 89 100 103 120
+src/tile/pass_state_bf16.cu 120
+END

@@ -1,7 +1,6 @@
 // The calling thread's current GPU: another one for a while, and what its memory holds.
 #include <cuda_runtime_api.h>
 
-#include <functional>
 #include <string>
 
 #include "cuda/error.h"
@@ -19,7 +18,7 @@ int CountDevices() {
 
 }  // namespace
 
-Status WithDevice(int32_t device, const std::function<Status()>& body) {
+Status WithDevice(int32_t device, Status (*body)()) {
   const int num_devices = CountDevices();
   if (device < -1 || (num_devices > 0 && device >= num_devices)) {
     return Status::InvalidArgument("prepare: device is " + std::to_string(device) +

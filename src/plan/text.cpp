@@ -1,6 +1,47 @@
 #include "plan/text.h"
 
+#include <charconv>
+
 namespace tilescan::plan {
+namespace {
+
+// As %g and %d have them in the C locale.
+template <typename... Form>
+void AppendNumber(std::string* text, Form... form) {
+  char digits[32];
+  text->append(digits, std::to_chars(digits, digits + sizeof(digits), form...).ptr);
+}
+
+}  // namespace
+
+void TextPart::AppendTo(std::string* text) const {
+  constexpr int kFloatDigits = 6;
+  constexpr int kAddressBase = 16;
+  switch (kind_) {
+    case Kind::kText:
+      text->append(text_);
+      break;
+    case Kind::kAddress:
+      text->append("0x");
+      AppendNumber(text, reinterpret_cast<uintptr_t>(address_), kAddressBase);
+      break;
+    case Kind::kSigned:
+      AppendNumber(text, signed_);
+      break;
+    case Kind::kUnsigned:
+      AppendNumber(text, unsigned_);
+      break;
+    case Kind::kFloat:
+      AppendNumber(text, float_, std::chars_format::general, kFloatDigits);
+      break;
+  }
+}
+
+std::string JoinText(std::initializer_list<TextPart> parts) {
+  std::string text;
+  for (const TextPart& part : parts) part.AppendTo(&text);
+  return text;
+}
 
 std::string TupleText(std::span<const int64_t> values) {
   std::string text = "(";

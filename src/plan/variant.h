@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 
@@ -106,7 +105,7 @@ std::span<const RmsNormGatedForwardVariant> RmsNormGatedForwardVariants();
 // Probed once for each GPU.
 const CudaFacts& Facts();
 // Calls body with a GPU as the calling thread's current one; -1: the one that is.
-Status WithDevice(int32_t device, const std::function<Status()>& body);
+Status WithDevice(int32_t device, Status (*body)());
 // A plan::ReadDevice of the current GPU. Refused while the stream is being captured.
 Status ReadDevice(void* to, const void* from, size_t num_bytes, void* stream);
 }  // namespace cuda
