@@ -84,13 +84,14 @@ double MaxScaledLimit(const Target& target, double product_rounding, DType outpu
   return rounding + product_rounding + std::max(times_honest * computing, kFewOperations);
 }
 
-// The error, relative to magnitude, of rounding operands of products, as GPUs do in a scan of
-// 16-bit operands: general kernels to tf32 (2^-11), up to four on the way to out (B, C, and the
-// state or the weighted C B^T, made from x); others to bf16 (2^-9), up to two, as B and C are bf16
-// already.
+// The error, relative to magnitude, of rounding operands of products, as matrix units do in a scan
+// of 16-bit operands: a GPU's general kernels to tf32 (2^-11), up to four on the way to out (B, C,
+// and the state or the weighted C B^T, made from x); kernels that take such operands only to bf16
+// (2^-9), up to two, as B and C are bf16 already.
 double ProductRounding(const Target& target, const ScanOperands& operands) {
   if (!IsHalf(operands.x.dtype()) && !IsHalf(operands.B.dtype())) return 0.0;
-  return !target.IsOnDevice() ? 0.0 : target.is_general ? 4 * 0x1p-11 : 2 * 0x1p-9;
+  if (!target.is_general) return 2 * 0x1p-9;
+  return target.IsOnDevice() ? 4 * 0x1p-11 : 0.0;
 }
 template <typename Operands>
 double ProductRounding(const Target&, const Operands&) {

@@ -13,6 +13,7 @@
 #include "cpu/kernels/scan_chunk.h"
 #include "cpu/kernels/state_step.h"
 #include "cpu/rms_norm_gated.h"
+#include "cpu/scan_amx.h"
 #include "cpu/scan_forward.h"
 #include "cpu/state_update.h"
 #include "cpu/thread_pool.h"
@@ -62,6 +63,40 @@ struct ScanRowOf {
     } else {
       ScanByHeads(setup, launch.workspace);
     }
+    return Status();
+  }
+};
+
+// The scan on a matrix unit, the machine's or one in software.
+template <size_t kIdx>
+struct ScanAmxRowOf {
+  static const ScanAmxSteps& Steps() { return AllScanAmxSteps()[kIdx]; }
+
+  static std::string ReasonAgainst(const ScanForwardProblem& problem, const DeviceFacts& facts) {
+    const std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
+    if (!reason.empty()) return reason;
+    if (!Steps().is_emulated && !facts.cpu.reason_against_amx.empty()) {
+      return facts.cpu.reason_against_amx;
+    }
+    return ReasonAgainstMatrixUnit(problem);
+  }
+  static double Cost(const ScanForwardProblem&, const DeviceFacts&) {
+    // In software it is there to test the kernel on machines without the unit.
+    return Steps().is_emulated ? 1e3 : 1e-3;
+  }
+  static int64_t ChooseChunkSize(const ScanForwardProblem&, const DeviceFacts&, int64_t requested) {
+    constexpr int64_t kDefault = 64;
+    constexpr int64_t kUnit = 32;
+    constexpr int64_t kMost = 256;
+    if (requested == 0) return kDefault;
+    return (std::min(requested, kMost) + kUnit - 1) / kUnit * kUnit;
+  }
+  static size_t WorkspaceBytes(const ScanForwardProblem& problem, const Schedule& schedule) {
+    return ScanAmxWorkspaceBytes(problem, Steps(), schedule);
+  }
+  static Status Run(const ScanForwardProblem& problem, const Launch& launch) {
+    TILESCAN_RETURN_IF_ERROR(CheckIndices(problem));
+    ScanOnMatrixUnit(problem, Steps(), launch);
     return Status();
   }
 };
@@ -147,7 +182,7 @@ Variant<Problem> MakeVariant(const char* name) {
   return variant;
 }
 
-constexpr size_t kMostInstructionSets = 4;
+constexpr size_t kMostInstructionSets = 5;
 
 // The row of a kernel, once for each of `count` instruction sets.
 template <typename Problem, template <size_t> typename RowOf, size_t... kIdx>
@@ -167,8 +202,18 @@ std::vector<Variant<Problem>> MakeVariants(const char* name, size_t count) {
 }  // namespace
 
 std::span<const ScanForwardVariant> ScanForwardVariants() {
-  static const auto rows =
-      MakeVariants<ScanForwardProblem, ScanRowOf>("chunked_fma", AllScanChunkSteps().size());
+  static const auto rows = [] {
+    auto made =
+        MakeVariants<ScanForwardProblem, ScanRowOf>("chunked_fma", AllScanChunkSteps().size());
+    auto on_matrix_unit =
+        MakeVariants<ScanForwardProblem, ScanAmxRowOf>("chunked_amx", AllScanAmxSteps().size());
+    for (size_t idx = 0; idx < on_matrix_unit.size(); ++idx) {
+      on_matrix_unit[idx].is_general = false;
+      if (AllScanAmxSteps()[idx].is_emulated) on_matrix_unit[idx].name = "chunked_amx_emulated";
+      made.push_back(on_matrix_unit[idx]);
+    }
+    return made;
+  }();
   return rows;
 }
 

@@ -30,7 +30,7 @@ HWY_INLINE TileVector ExpOfSum(TileVector high, TileVector low) {
 // The processed steps, and their running sum times A in float64, kept as two floats.
 // A single step's decay is bounded to exp(+-1e5): beyond it, exp is 0 or infinity in float64 too,
 // and the bound keeps what smaller steps add behind it from being lost in the sum.
-void ChunkCumsum(const Rows& dt, int64_t num_tokens, const HeadParameters& parameters,
+inline void ChunkCumsum(const Rows& dt, int64_t num_tokens, const HeadParameters& parameters,
                  const HeadBuffers& head) {
   const TileTag d;
   LoadRow(dt.At(0), dt.dtype, dt.row_stride, num_tokens, head.dt);
