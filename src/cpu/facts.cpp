@@ -66,6 +66,8 @@ bool HasAmx() {
   unsigned ebx = 0;
   unsigned ecx = 0;
   unsigned edx = 0;
+  constexpr unsigned kOsSaves = 1u << 27;  // leaf 1, ecx: the register below can be read
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & kOsSaves) == 0) return false;
   if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
   if ((edx & kAmxBf16) == 0 || (edx & kAmxTile) == 0) return false;
   if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0) return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "cpu/scan_amx_setup.h"
 #include "cpu/scan_operands.h"
 #include "cpu/scan_states.h"
 #include "cpu/thread_pool.h"
@@ -10,97 +11,6 @@
 
 namespace tilescan::cpu {
 namespace {
-
-// More would leave less of the second-level cache to the heads, fewer would make the threads wait
-// for each other more often.
-constexpr int64_t kChunksPerBlock = 8;
-
-// What the threads that share a row need besides their own buffers.
-struct RowBuffers {
-  AmxGroupBuffers* groups = nullptr;  // (ngroups, chunks_per_block)
-  float* states = nullptr;            // (nheads)
-
-  static RowBuffers Take(Carver& carver, const AmxShape& shape, const ScanSizes& sizes) {
-    RowBuffers buffers;
-    const int64_t num_groups = sizes.ngroups * shape.chunks_per_block;
-    buffers.groups = carver.Take<AmxGroupBuffers>(num_groups);
-    // One by one only when they are carved: a count needs no loop.
-    if (buffers.groups == nullptr) {
-      Carver counter;
-      AmxGroupBuffers::Take(counter, shape);
-      carver.Take<std::byte>(static_cast<int64_t>(counter.used_bytes()), num_groups);
-    } else {
-      for (int64_t idx = 0; idx < num_groups; ++idx) {
-        buffers.groups[idx] = AmxGroupBuffers::Take(carver, shape);
-      }
-    }
-    buffers.states = carver.Take<float>(sizes.nheads, shape.state_elements());
-    return buffers;
-  }
-};
-
-struct AmxSetup {
-  const ScanForwardProblem* problem = nullptr;
-  const ScanAmxSteps* steps = nullptr;
-  AmxShape shape;
-  Schedule schedule;
-  bool by_rows = false;  // each thread takes rows by itself
-  bool past_caches = false;
-
-  // For scan_states.h.
-  int64_t NumStateElements() const { return shape.state_elements(); }
-  void LoadState(const Rows& from, float* scratch, float* state) const {
-    steps->load_state(shape, from, scratch, state);
-  }
-  void StoreState(const float* state, float* scratch, const Rows& to) const {
-    steps->store_state(shape, state, scratch, to);
-  }
-
-  int64_t RowBytes() const {
-    Carver counter;
-    RowBuffers::Take(counter, shape, problem->sizes);
-    return static_cast<int64_t>(counter.used_bytes());
-  }
-  int64_t ThreadBytes() const {
-    Carver counter;
-    AmxThreadBuffers::Take(counter, shape);
-    return static_cast<int64_t>(counter.used_bytes());
-  }
-  int64_t NumRowBuffers() const { return by_rows ? schedule.num_threads : 1; }
-  size_t WorkspaceBytes() const {
-    Carver counter;
-    counter.Take<std::byte>(RowBytes(), NumRowBuffers());
-    counter.Take<std::byte>(ThreadBytes(), schedule.num_threads);
-    return counter.required_bytes();
-  }
-  RowBuffers Row(void* workspace, int32_t row_buffers_idx) const {
-    Carver carver(workspace);
-    carver.Take<std::byte>(RowBytes() * row_buffers_idx);
-    return RowBuffers::Take(carver, shape, problem->sizes);
-  }
-  AmxThreadBuffers Thread(void* workspace, int32_t thread_idx) const {
-    Carver carver(workspace);
-    carver.Take<std::byte>(RowBytes() * NumRowBuffers() + ThreadBytes() * thread_idx);
-    return AmxThreadBuffers::Take(carver, shape);
-  }
-};
-
-AmxSetup MakeSetup(const ScanForwardProblem& problem, const ScanAmxSteps& steps,
-                   const Schedule& schedule) {
-  AmxSetup setup;
-  setup.problem = &problem;
-  setup.steps = &steps;
-  setup.shape = steps.shape(schedule.chunk_size, problem.sizes.headdim, problem.sizes.dstate);
-  setup.shape.chunks_per_block = kChunksPerBlock;
-  setup.schedule = schedule;
-  constexpr int64_t kRowsPerThread = 4;
-  setup.by_rows = problem.sizes.num_seqs >= kRowsPerThread * schedule.num_threads;
-  const TensorView& out = problem.operands.out;
-  const int64_t out_bytes = out.num_elements() * ElementBytes(out.dtype);
-  const int64_t cache_bytes = Facts().l3_cache_bytes;
-  setup.past_caches = cache_bytes > 0 && out_bytes > cache_bytes / 4;
-  return setup;
-}
 
 // A row on all threads, or on one.
 class RowScan {
@@ -245,8 +155,7 @@ class RowScan {
   }
 
   // One head after another, each prepared while the one before it is computed.
-  void ScanHeads(const TokenRun& block, std::atomic<int64_t>* next_head,
-                 AmxThreadBuffers* thread) {
+  void ScanHeads(const TokenRun& block, std::atomic<int64_t>* next_head, AmxThreadBuffers* thread) {
     int parity = 0;
     bool is_prepared = false;
     int64_t head_idx = (*next_head)++;
@@ -296,26 +205,14 @@ class RowScan {
 
 }  // namespace
 
-std::string ReasonAgainstMatrixUnit(const ScanForwardProblem& problem) {
-  const ScanForwardOperands& operands = problem.operands;
-  if (operands.x.dtype != DType::kBFloat16 || operands.B.dtype != DType::kBFloat16) {
-    return "it multiplies bf16 x, B and C only";
-  }
-  return "";
-}
-
-size_t ScanAmxWorkspaceBytes(const ScanForwardProblem& problem, const ScanAmxSteps& steps,
-                             const Schedule& schedule) {
-  return MakeSetup(problem, steps, schedule).WorkspaceBytes();
-}
-
 void ScanOnMatrixUnit(const ScanForwardProblem& problem, const ScanAmxSteps& steps,
                       const Launch& launch) {
-  const AmxSetup setup = MakeSetup(problem, steps, launch.schedule);
+  const AmxSetup setup = MakeAmxSetup(problem, steps, launch.schedule);
   const int64_t num_rows = NumScanRows(problem);
   if (!setup.by_rows) {
     RowScan scan(setup, launch.workspace, -1);
-    for (int64_t row_idx = 0; row_idx < num_rows; ++row_idx) scan.Scan(GetScanRow(problem, row_idx));
+    for (int64_t row_idx = 0; row_idx < num_rows; ++row_idx)
+      scan.Scan(GetScanRow(problem, row_idx));
     return;
   }
   std::atomic<int64_t> next_row{0};

@@ -14,6 +14,7 @@
 #include "cpu/kernels/state_step.h"
 #include "cpu/rms_norm_gated.h"
 #include "cpu/scan_amx.h"
+#include "cpu/scan_costs.h"
 #include "cpu/scan_forward.h"
 #include "cpu/state_update.h"
 #include "cpu/thread_pool.h"
@@ -40,9 +41,8 @@ struct ScanRowOf {
     const std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
     return reason.empty() ? ReasonAgainstFloat64(problem.operands.x) : reason;
   }
-  // Vectors of the product loops per element: time falls with the width.
   static double Cost(const ScanForwardProblem&, const DeviceFacts&) {
-    return 1.0 / static_cast<double>(Steps().shape(1, 1, 1).padded_headdim);
+    return CostOfScan("chunked_fma", Steps().instruction_set);
   }
   // Small chunks reload the state more often, large ones have more pairs of tokens; from 24 to 64
   // the difference was below the noise (docs/performance.md). Beyond 512 the pairs of a chunk no
@@ -67,6 +67,8 @@ struct ScanRowOf {
   }
 };
 
+constexpr const char* kEmulatedName = "chunked_amx_emulated";
+
 // The scan on a matrix unit, the machine's or one in software.
 template <size_t kIdx>
 struct ScanAmxRowOf {
@@ -80,9 +82,12 @@ struct ScanAmxRowOf {
     }
     return ReasonAgainstMatrixUnit(problem);
   }
-  static double Cost(const ScanForwardProblem&, const DeviceFacts&) {
-    // In software it is there to test the kernel on machines without the unit.
-    return Steps().is_emulated ? 1e3 : 1e-3;
+  static const char* Name() { return Steps().is_emulated ? kEmulatedName : "chunked_amx"; }
+
+  // It works on whole tiles, and its threads share heads, not chunks.
+  static double Cost(const ScanForwardProblem& problem, const DeviceFacts& facts) {
+    return CostOfScan(Name(), Steps().instruction_set) *
+           ScanAmxWaste(problem, Steps(), facts.cpu.num_threads);
   }
   static int64_t ChooseChunkSize(const ScanForwardProblem&, const DeviceFacts&, int64_t requested) {
     constexpr int64_t kDefault = 64;
@@ -209,7 +214,7 @@ std::span<const ScanForwardVariant> ScanForwardVariants() {
         MakeVariants<ScanForwardProblem, ScanAmxRowOf>("chunked_amx", AllScanAmxSteps().size());
     for (size_t idx = 0; idx < on_matrix_unit.size(); ++idx) {
       on_matrix_unit[idx].is_general = false;
-      if (AllScanAmxSteps()[idx].is_emulated) on_matrix_unit[idx].name = "chunked_amx_emulated";
+      if (AllScanAmxSteps()[idx].is_emulated) on_matrix_unit[idx].name = kEmulatedName;
       made.push_back(on_matrix_unit[idx]);
     }
     return made;

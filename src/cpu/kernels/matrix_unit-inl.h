@@ -32,9 +32,9 @@ namespace tilescan::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr int64_t kTileRows = 16;
-inline constexpr int64_t kTileColumns = 16;                     // fp32, or pairs of bf16
-inline constexpr int64_t kTileElements = 16 * 16;               // likewise
-inline constexpr int64_t kTileDepth = 32;                       // bf16
+inline constexpr int64_t kTileColumns = 16;        // fp32, or pairs of bf16
+inline constexpr int64_t kTileElements = 16 * 16;  // likewise
+inline constexpr int64_t kTileDepth = 32;          // bf16
 inline constexpr int64_t kTileBytes = 64 * kTileRows;
 
 using UnitTag = hn::ScalableTag<float>;
@@ -79,8 +79,8 @@ class EmulatedMatrixUnit {
           const float* left = left_ + row * kTileColumns + pair;
           const float* right = right_ + pair * kTileColumns + column;
           even = hn::MulAdd(hn::Set(d, left[0]), hn::Load(d, right), even);
-          odd = hn::MulAdd(hn::Set(d, left[kTileElements]), hn::Load(d, right + kTileElements),
-                           odd);
+          odd =
+              hn::MulAdd(hn::Set(d, left[kTileElements]), hn::Load(d, right + kTileElements), odd);
           even = Flushed(even);
           odd = Flushed(odd);
         }

@@ -1,4 +1,4 @@
-// The steps of scan_amx.h, compiled once for each instruction set.
+// The steps of scan_amx.h, compiled once for each instruction set that has vectors.
 #include "cpu/kernels/scan_amx.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 #include "cpu/kernels/scan_amx_block-inl.h"
 #include "cpu/kernels/scan_amx_group-inl.h"
 #include "cpu/kernels/scan_strips-inl.h"
@@ -110,6 +111,7 @@ constexpr ScanAmxSteps kAmxSteps = MakeScanAmxSteps<AmxMatrixUnit>(false);
 
 }  // namespace tilescan::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+#endif  // vectors
 
 #if HWY_ONCE
 namespace tilescan::cpu {
@@ -134,8 +136,8 @@ AmxChunkBuffers AmxChunkBuffers::Take(Carver& carver, const AmxShape& shape) {
   chunk.M = carver.Take<uint32_t>(shape.chunk_size, shape.chunk_size);
   chunk.M_strong = carver.Take<uint32_t>(shape.chunk_size, shape.chunk_size);
   HeadBuffers& decays = chunk.decays;
-  for (float** values : {&decays.dt, &decays.a_high, &decays.a_low, &decays.decay,
-                         &decays.inverse, &decays.weight}) {
+  for (float** values : {&decays.dt, &decays.a_high, &decays.a_low, &decays.decay, &decays.inverse,
+                         &decays.weight}) {
     *values = carver.Take<float>(shape.chunk_size);
   }
   return chunk;
@@ -156,9 +158,9 @@ AmxThreadBuffers AmxThreadBuffers::Take(Carver& carver, const AmxShape& shape) {
 std::span<const ScanAmxSteps> AllScanAmxSteps() {
 #define TILESCAN_ROW(target_namespace) target_namespace::kEmulatedSteps,
   static constexpr ScanAmxSteps kAll[] = {
-      TILESCAN_FOR_EACH_INSTRUCTION_SET(TILESCAN_ROW)
+    TILESCAN_FOR_EACH_VECTOR_SET(TILESCAN_ROW)
 #if (HWY_TARGETS & HWY_AVX3) != 0 && defined(__GNUC__) && !defined(__clang__)
-      N_AVX3::kAmxSteps,
+        N_AVX3::kAmxSteps,
 #endif
   };
 #undef TILESCAN_ROW

@@ -65,13 +65,13 @@ struct AmxChunkBuffers {
 
 struct AmxThreadBuffers {
   AmxChunkBuffers chunks[2];
-  uint32_t* state = nullptr;       // right tiles (dstate / 32, headdim / 16): the state before the
-                                   //   chunk, rounded
-  float* sums = nullptr;           // fp32 tiles (2, 2, 2, 2) of out, of two products
-  float* rows = nullptr;           // four of B or a state
+  uint32_t* state = nullptr;        // right tiles (dstate / 32, headdim / 16): the state before the
+                                    //   chunk, rounded
+  float* sums = nullptr;            // fp32 tiles (2, 2, 2, 2) of out, of two products
+  float* rows = nullptr;            // four of B or a state
   uint32_t* group_tiles = nullptr;  // (dstate / 8) tiles on the way to a group's buffers
-  float* partial_state = nullptr;  // a state
-  float* D_row[2] = {};            // (padded_headdim)
+  float* partial_state = nullptr;   // a state
+  float* D_row[2] = {};             // (padded_headdim)
 
   static AmxThreadBuffers Take(Carver& carver, const AmxShape& shape);
 };
@@ -82,7 +82,7 @@ struct AmxHead {
   int64_t num_tokens = 0;
   HeadParameters parameters;
   const AmxGroupBuffers* groups = nullptr;  // one for each chunk of the block
-  float* state = nullptr;  // before the block; becomes that behind it
+  float* state = nullptr;                   // before the block; becomes that behind it
   bool past_caches = false;
 };
 

@@ -31,6 +31,7 @@ inline void StepState(const AmxShape& shape, int64_t step, int64_t column_pair, 
     float* low = state + (2 * step * num_tiles + tile) * kTileElements;
     float* high = low + num_tiles * kTileElements;
     uint32_t* to = rounded + (step * num_tiles + tile) * kTileElements;
+#pragma GCC unroll 4
     for (int64_t at = first * kTileColumns; at < end * kTileColumns; at += kUnitLanes) {
       const UnitVector state_0 = hn::Load(d, low + at);
       const UnitVector state_1 = hn::Load(d, high + at);
@@ -110,7 +111,8 @@ class AmxBlockScan {
     preparation_ = AmxPreparation(next_chunk_, thread_.rows);
     const int64_t num_steps = chunk_.num_steps();
     const int64_t num_pairs = shape_.headdim_tiles() / 2;
-    num_slots_ = num_pairs * (num_steps * (num_steps + 1) + 2 * num_steps * shape_.state_steps());
+    num_slots_ =
+        num_pairs * (num_steps * (num_steps + 3) / 2 + 2 * num_steps * shape_.state_steps());
     preparation_credit_ = 0;
   }
 
@@ -142,11 +144,7 @@ class AmxBlockScan {
     const int64_t piece = kPiecesOfWaiting - num_waiting_--;
     if (waits_for_out_) {
       constexpr int64_t kRows = 2 * kTileRows / kPiecesOfWaiting;
-      if (is_plain_) {
-        StoreOutRows<Unit, true>(out_tile_, piece * kRows, (piece + 1) * kRows);
-      } else {
-        StoreOutRows<Unit, false>(out_tile_, piece * kRows, (piece + 1) * kRows);
-      }
+      StoreOutRows<Unit>(out_tile_, is_plain_, piece * kRows, (piece + 1) * kRows);
     } else {
       constexpr int64_t kRows = kTileRows / kPiecesOfWaiting;
       StepState(shape_, state_step_, state_pair_, next_decay_, piece * kRows, (piece + 1) * kRows,
@@ -185,9 +183,8 @@ class AmxBlockScan {
   }
 
   void ComputeOutTile(int64_t step, int64_t pair) {
-    const int64_t low_parts =
-        shape_.chunk_size / kTileRows * shape_.chunk_steps() * kTileElements;
-    const int64_t num_slots = 2 * (step + 1) + shape_.state_steps();
+    const int64_t low_parts = NumLowParts(shape_);
+    const int64_t num_slots = step + 2 + shape_.state_steps();
     const bool has_strong = chunk_.HasStrong(step);
     float* sums = thread_.sums + sums_idx_ * 8 * kTileElements;
     sums_idx_ = 1 - sums_idx_;
@@ -195,9 +192,9 @@ class AmxBlockScan {
     for (int64_t depth = 0; depth <= step; ++depth) {
       DotM(chunk_.buffers->M, step, pair, depth);
       Slot(num_slots);
-      DotM(chunk_.buffers->M + low_parts, step, pair, depth);
-      Slot(num_slots);
     }
+    DotM(chunk_.buffers->M + low_parts, step, pair, step);
+    Slot(num_slots);
     // The state behind the chunk before must be rounded by now.
     if (!waits_for_out_) FinishWaiting();
     const int64_t row_stride = shape_.state_steps() * kTileElements;
@@ -214,12 +211,12 @@ class AmxBlockScan {
       ZeroSums(unit_);
       for (int64_t depth = 0; depth <= step; ++depth) {
         DotM(chunk_.buffers->M_strong, step, pair, depth);
-        DotM(chunk_.buffers->M_strong + low_parts, step, pair, depth);
       }
+      DotM(chunk_.buffers->M_strong + low_parts, step, pair, step);
       StoreSums(unit_, sums + 4 * kTileElements);
     }
     FinishWaiting();
-    out_tile_ = {chunk_, step, pair, sums, has_strong ? sums + 4 * kTileElements : nullptr,
+    out_tile_ = {chunk_,       step, pair, sums, has_strong ? sums + 4 * kTileElements : nullptr,
                  thread_.state};
     waits_for_out_ = true;
     num_waiting_ = kPiecesOfWaiting;

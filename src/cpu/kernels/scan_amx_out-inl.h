@@ -46,19 +46,18 @@ HWY_INLINE void LoadSums(const AmxOutTile& tile, int64_t row, UnitVector (&value
 }
 
 // values += D x.
-HWY_INLINE void AddSkip(const AmxOutTile& tile, int64_t row,
-                        UnitVector (&values)[kRowVectors]) {
+HWY_INLINE void AddSkip(const AmxOutTile& tile, int64_t row, UnitVector (&values)[kRowVectors]) {
   const UnitTag d;
   const HeadParameters& parameters = tile.chunk.head->parameters;
   if (parameters.D == 0.0f && parameters.D_row == nullptr) return;
-  const uint32_t* x = tile.chunk.buffers->x +
-                      (tile.step * tile.chunk.shape->headdim_tiles() + 2 * tile.column_pair) *
-                          kTileElements +
-                      row % kTileRows * kTileColumns;
+  const uint32_t* x =
+      tile.chunk.buffers->x +
+      (tile.step * tile.chunk.shape->headdim_tiles() + 2 * tile.column_pair) * kTileElements +
+      row % kTileRows * kTileColumns;
   for (int64_t idx = 0; idx < kRowVectors; ++idx) {
     const int64_t column = idx * kUnitLanes;
-    const PairVector pairs = hn::Load(
-        PairTag(), x + column / kTileColumns * kTileElements + column % kTileColumns);
+    const PairVector pairs =
+        hn::Load(PairTag(), x + column / kTileColumns * kTileElements + column % kTileColumns);
     const UnitVector x_row = row < kTileRows ? FloatOfLow(pairs) : FloatOfHigh(pairs);
     const UnitVector D =
         parameters.D_row == nullptr
@@ -98,8 +97,8 @@ HWY_INLINE void AddPairRow(float factor_low, float factor_high, const uint32_t* 
   const UnitTag d;
   for (int64_t idx = 0; idx < kRowVectors; ++idx) {
     const int64_t column = idx * kUnitLanes;
-    const PairVector pair = hn::Load(
-        PairTag(), pairs + column / kTileColumns * kTileElements + column % kTileColumns);
+    const PairVector pair =
+        hn::Load(PairTag(), pairs + column / kTileColumns * kTileElements + column % kTileColumns);
     acc[idx] = hn::MulAdd(hn::Set(d, factor_low), FloatOfLow(pair), acc[idx]);
     acc[idx] = hn::MulAdd(hn::Set(d, factor_high), FloatOfHigh(pair), acc[idx]);
   }
@@ -116,17 +115,16 @@ HWY_NOINLINE inline void RepeatSums(const AmxOutTile& tile, int64_t row,
   const int64_t i = tile.step * kTileDepth + row;
   const int64_t tiles = shape.headdim_tiles();
   for (UnitVector& value : values) value = hn::Zero(d);
-  const uint32_t* C = tile.chunk.group().C +
-                      i / kTileRows * shape.state_steps() * kTileElements +
+  const uint32_t* C = tile.chunk.group().C + i / kTileRows * shape.state_steps() * kTileElements +
                       i % kTileRows * kTileColumns;
   for (int64_t step = 0; step < shape.state_steps(); ++step) {
     for (int64_t pair = 0; pair < kTileRows; ++pair) {
       const uint32_t halves = C[step * kTileElements + pair];
-      AddPairRow(numerics::ToFloat(numerics::BFloat16{static_cast<uint16_t>(halves)}),
-                 numerics::ToFloat(numerics::BFloat16{static_cast<uint16_t>(halves >> 16)}),
-                 tile.state + (step * tiles + 2 * tile.column_pair) * kTileElements +
-                     pair * kTileColumns,
-                 values);
+      AddPairRow(
+          numerics::ToFloat(numerics::BFloat16{static_cast<uint16_t>(halves)}),
+          numerics::ToFloat(numerics::BFloat16{static_cast<uint16_t>(halves >> 16)}),
+          tile.state + (step * tiles + 2 * tile.column_pair) * kTileElements + pair * kTileColumns,
+          values);
     }
   }
   for (UnitVector& value : values) value = hn::Mul(value, hn::Set(d, decays.decay[i]));
@@ -143,50 +141,90 @@ HWY_NOINLINE inline void RepeatSums(const AmxOutTile& tile, int64_t row,
     const UnitVector weight = hn::Mul(Exp(d, hn::Set(d, exponent)), hn::Set(d, decays.dt[j]));
     const UnitVector M = hn::Mul(hn::Set(d, CB), weight);
     const uint32_t* x = tile.chunk.buffers->x +
-                        (step * tiles + 2 * tile.column_pair) * kTileElements +
-                        pair * kTileColumns;
+                        (step * tiles + 2 * tile.column_pair) * kTileElements + pair * kTileColumns;
     for (int64_t idx = 0; idx < kRowVectors; ++idx) {
       const int64_t column = idx * kUnitLanes;
-      const PairVector x_pair = hn::Load(
-          PairTag(), x + column / kTileColumns * kTileElements + column % kTileColumns);
-      values[idx] =
-          hn::MulAdd(M, is_high ? FloatOfHigh(x_pair) : FloatOfLow(x_pair), values[idx]);
+      const PairVector x_pair =
+          hn::Load(PairTag(), x + column / kTileColumns * kTileElements + column % kTileColumns);
+      values[idx] = hn::MulAdd(M, is_high ? FloatOfHigh(x_pair) : FloatOfLow(x_pair), values[idx]);
     }
   }
 }
 
-template <class Unit, bool kIsPlain>
-HWY_INLINE void StoreOutRow(const AmxOutTile& tile, int64_t row,
+// The rows of a tile of out that are whole, lie side by side, and have no gate.
+template <class Unit>
+HWY_INLINE void StorePlainRow(const AmxOutTile& tile, int64_t row,
+                              const UnitVector (&values)[kRowVectors]) {
+  const Rows& out = tile.chunk.head->out;
+  const int64_t token = tile.chunk.first_token() + tile.step * kTileDepth + row;
+  auto* to = reinterpret_cast<numerics::BFloat16*>(out.At(token)) + tile.column_pair * kTileDepth;
+  Unit::StoreRounded(values, to, tile.chunk.head->past_caches);
+}
+
+// The same for rows [first, end) without D and behind no strong decay. The result is NaN where a
+// sum was not finite.
+template <class Unit>
+HWY_INLINE UnitVector StoreSimpleRows(const AmxOutTile& tile, int64_t first, int64_t end) {
+  const UnitTag d;
+  const Rows& out = tile.chunk.head->out;
+  const float* decay = tile.chunk.buffers->decays.decay + tile.step * kTileDepth;
+  const int64_t token = tile.chunk.first_token() + tile.step * kTileDepth + first;
+  auto* to = reinterpret_cast<numerics::BFloat16*>(out.At(token)) + tile.column_pair * kTileDepth;
+  const bool past_caches = tile.chunk.head->past_caches;
+  const float* sums =
+      tile.sums + first / kTileRows * 2 * kTileElements + first % kTileRows * kTileColumns;
+  UnitVector traces = hn::Zero(d);
+#pragma GCC unroll 2
+  for (int64_t row = first; row < end; ++row) {
+    const UnitVector factor = hn::Set(d, decay[row]);
+    UnitVector values[kRowVectors];
+    for (int64_t idx = 0; idx < kRowVectors; ++idx) {
+      const int64_t column = idx * kUnitLanes;
+      values[idx] = hn::Mul(factor, hn::Load(d, sums + column / kTileColumns * kTileElements +
+                                                    column % kTileColumns));
+      traces = hn::MulAdd(values[idx], hn::Zero(d), traces);
+    }
+    Unit::StoreRounded(values, to, past_caches);
+    to += out.row_stride;
+    sums += kTileColumns;
+  }
+  return traces;
+}
+
+template <class Unit>
+HWY_INLINE void StoreOutRow(const AmxOutTile& tile, bool is_plain, int64_t row,
                             UnitVector (&values)[kRowVectors]) {
   AddSkip(tile, row, values);
-  if constexpr (kIsPlain) {
-    const Rows& out = tile.chunk.head->out;
-    const int64_t token = tile.chunk.first_token() + tile.step * kTileDepth + row;
-    auto* to = reinterpret_cast<numerics::BFloat16*>(out.At(token)) + tile.column_pair * kTileDepth;
-    Unit::StoreRounded(values, to, tile.chunk.head->past_caches);
+  if (is_plain) {
+    StorePlainRow<Unit>(tile, row, values);
   } else {
     StoreOutRowAnywhere<Unit>(tile, row, values);
   }
 }
 
-// Rows [first, end) of the 32, to where out is. kIsPlain: its elements lie side by side, whole
-// tiles of them, and there is no gate.
-template <class Unit, bool kIsPlain>
-void StoreOutRows(const AmxOutTile& tile, int64_t first, int64_t end) {
+// Rows [first, end) of the 32, which are in one tile, to where out is.
+template <class Unit>
+void StoreOutRows(const AmxOutTile& tile, bool is_plain, int64_t first, int64_t end) {
   const UnitTag d;
+  const HeadParameters& parameters = tile.chunk.head->parameters;
   end = std::min(end, tile.chunk.num_tokens() - tile.step * kTileDepth);
   UnitVector traces = hn::Zero(d);  // NaN once a sum was not finite
-  for (int64_t row = first; row < end; ++row) {
-    UnitVector values[kRowVectors];
-    LoadSums(tile, row, values);
-    for (const UnitVector& value : values) traces = hn::MulAdd(value, hn::Zero(d), traces);
-    StoreOutRow<Unit, kIsPlain>(tile, row, values);
+  if (is_plain && tile.strong_sums == nullptr && parameters.D == 0.0f &&
+      parameters.D_row == nullptr) {
+    traces = StoreSimpleRows<Unit>(tile, first, end);
+  } else {
+    for (int64_t row = first; row < end; ++row) {
+      UnitVector values[kRowVectors];
+      LoadSums(tile, row, values);
+      for (const UnitVector& value : values) traces = hn::MulAdd(value, hn::Zero(d), traces);
+      StoreOutRow<Unit>(tile, is_plain, row, values);
+    }
   }
   if (hn::AllTrue(d, hn::Eq(traces, traces))) return;
   for (int64_t row = first; row < end; ++row) {
     UnitVector values[kRowVectors];
     RepeatSums(tile, row, values);
-    StoreOutRow<Unit, kIsPlain>(tile, row, values);
+    StoreOutRow<Unit>(tile, is_plain, row, values);
   }
 }
 

@@ -95,47 +95,90 @@ HWY_INLINE const numerics::BFloat16* PaddedX(const AmxChunk& chunk, const Rows& 
   return row;
 }
 
-// Rows [first, end) of 16 of one step's x and weighted x.
-inline void PrepareX(const AmxChunk& chunk, int64_t step, int64_t first, int64_t end,
-                     float* rows) {
-  const UnitTag d;
-  const AmxShape& shape = *chunk.shape;
-  const Rows x = RowsFrom(chunk.head->x, chunk.first_token());
-  auto* row_0 = reinterpret_cast<numerics::BFloat16*>(rows);
-  auto* row_1 = row_0 + shape.padded_headdim;
-  const int64_t first_tile = step * shape.headdim_tiles();
-  for (int64_t row = first; row < end; ++row) {
-    const int64_t token = step * kTileDepth + row;
-    for (const int64_t next : {token, token + 16}) {
-      if (next < chunk.next_x.num_tokens) PrefetchRow(chunk.next_x.rows, next, shape.headdim);
-    }
-    const numerics::BFloat16* x_0 = PaddedX(chunk, x, token, row_0);
-    const numerics::BFloat16* x_1 = PaddedX(chunk, x, token + 16, row_1);
-    const UnitVector weight_0 = hn::Set(d, chunk.buffers->decays.weight[token]);
-    const UnitVector weight_1 = hn::Set(d, chunk.buffers->decays.weight[token + 16]);
-    for (int64_t tile = 0; tile < shape.headdim_tiles(); ++tile) {
-      const int64_t to = (first_tile + tile) * kTileElements + row * kTileColumns;
-      for (int64_t lane = 0; lane < kTileColumns; lane += kUnitLanes) {
-        const PairVector halves_0 = LoadHalves(x_0 + tile * kTileColumns + lane);
-        const PairVector halves_1 =
-            hn::ShiftLeft<16>(LoadHalves(x_1 + tile * kTileColumns + lane));
-        hn::Store(hn::Or(halves_0, halves_1), PairTag(), chunk.buffers->x + to + lane);
-        const PairVector weighted =
-            PairOfRounded(hn::Mul(weight_0, FloatOfLow(halves_0)),
-                          hn::Mul(weight_1, hn::BitCast(d, halves_1)));
-        hn::Store(weighted, PairTag(), chunk.buffers->x_weighted + to + lane);
-      }
+// Asks for rows of the next chunk's x, and for the lines of out that this chunk writes there.
+HWY_INLINE void PrefetchRows(const AmxChunk& chunk, int64_t token, int64_t count) {
+  const int64_t headdim = chunk.shape->headdim;
+  const Rows out = RowsFrom(chunk.head->out, chunk.first_token());
+  for (int64_t idx = token; idx < token + count; ++idx) {
+    if (idx < chunk.next_x.num_tokens) PrefetchRow<kToReadLater>(chunk.next_x.rows, idx, headdim);
+    if (!chunk.head->past_caches && idx < chunk.num_tokens()) {
+      PrefetchRow<kToWrite>(out, idx, headdim);
     }
   }
 }
 
-// The high and the low part of 16 pairs of M.
+// One row of pairs of x and of weighted x, (headdim_tiles) tiles of them.
+HWY_INLINE void StoreXRow(const numerics::BFloat16* x_0, const numerics::BFloat16* x_1,
+                          UnitVector weight_0, UnitVector weight_1, int64_t num_tiles,
+                          uint32_t* HWY_RESTRICT x, uint32_t* HWY_RESTRICT x_weighted) {
+  const UnitTag d;
+#pragma GCC unroll 4
+  for (int64_t tile = 0; tile < num_tiles; ++tile) {
+    for (int64_t lane = 0; lane < kTileColumns; lane += kUnitLanes) {
+      const PairVector halves_0 = LoadHalves(x_0 + tile * kTileColumns + lane);
+      const PairVector halves_1 = hn::ShiftLeft<16>(LoadHalves(x_1 + tile * kTileColumns + lane));
+      const int64_t to = tile * kTileElements + lane;
+      hn::Store(hn::Or(halves_0, halves_1), PairTag(), x + to);
+      const PairVector weighted = PairOfRounded(hn::Mul(weight_0, FloatOfLow(halves_0)),
+                                                hn::Mul(weight_1, hn::BitCast(d, halves_1)));
+      hn::Store(weighted, PairTag(), x_weighted + to);
+    }
+  }
+}
+
+// Rows [first, end) of 16 of one step's x and weighted x. Asks for the next chunk's x, and for the
+// lines of out that this chunk will write.
+inline void PrepareX(const AmxChunk& chunk, int64_t step, int64_t first, int64_t end, float* rows) {
+  const UnitTag d;
+  const AmxShape& shape = *chunk.shape;
+  const AmxChunkBuffers& buffers = *chunk.buffers;
+  const int64_t num_tiles = shape.headdim_tiles();
+  const int64_t token = step * kTileDepth + first;
+  const Rows x = RowsFrom(chunk.head->x, chunk.first_token());
+  const float* weight = buffers.decays.weight + token;
+  const int64_t to = step * num_tiles * kTileElements + first * kTileColumns;
+  uint32_t* to_x = buffers.x + to;
+  uint32_t* to_weighted = buffers.x_weighted + to;
+  const int64_t count = end - first;
+  const int64_t num_tokens = chunk.num_tokens();
+  if (x.element_stride == 1 && shape.headdim == shape.padded_headdim &&
+      token + 16 + count <= num_tokens) {
+    const auto* row = reinterpret_cast<const numerics::BFloat16*>(x.At(token));
+    const int64_t ahead = 16 * x.row_stride;
+    for (int64_t idx = 0; idx < count; ++idx) {
+      StoreXRow(row, row + ahead, hn::Set(d, weight[idx]), hn::Set(d, weight[idx + 16]), num_tiles,
+                to_x + idx * kTileColumns, to_weighted + idx * kTileColumns);
+      row += x.row_stride;
+    }
+  } else {
+    auto* row_0 = reinterpret_cast<numerics::BFloat16*>(rows);
+    auto* row_1 = row_0 + shape.padded_headdim;
+    for (int64_t idx = 0; idx < count; ++idx) {
+      StoreXRow(PaddedX(chunk, x, token + idx, row_0), PaddedX(chunk, x, token + idx + 16, row_1),
+                hn::Set(d, weight[idx]), hn::Set(d, weight[idx + 16]), num_tiles,
+                to_x + idx * kTileColumns, to_weighted + idx * kTileColumns);
+    }
+  }
+  PrefetchRows(chunk, token, count);
+  PrefetchRows(chunk, token + 16, count);
+}
+
+// Elements of M from a high part to the low one.
+HWY_INLINE int64_t NumLowParts(const AmxShape& shape) {
+  return shape.chunk_size / kTileRows * shape.chunk_steps() * kTileElements;
+}
+
+// 16 pairs of M, rounded, or as a high and a low part.
 HWY_INLINE void StoreParts(const AmxShape& shape, const UnitVector (&values)[kRowVectors],
-                           uint32_t* high) {
-  uint32_t* low = high + shape.chunk_size / kTileRows * shape.chunk_steps() * kTileElements;
+                           bool has_low, uint32_t* high) {
+  uint32_t* low = high + NumLowParts(shape);
   for (int64_t idx = 0; idx < kRowVectors / 2; ++idx) {
     const UnitVector value_0 = values[idx];
     const UnitVector value_1 = values[kRowVectors / 2 + idx];
+    if (!has_low) {
+      hn::Store(PairOfRounded(value_0, value_1), PairTag(), high + idx * kUnitLanes);
+      continue;
+    }
     hn::Store(PairOfUpper(value_0, value_1), PairTag(), high + idx * kUnitLanes);
     hn::Store(PairOfUpper(RestOfUpper(value_0), RestOfUpper(value_1)), PairTag(),
               low + idx * kUnitLanes);
@@ -152,48 +195,76 @@ inline void PrepareStrongRow(const AmxChunk& chunk, int64_t i, int64_t step, con
     const int64_t j = step * kTileDepth + idx * kUnitLanes;
     const int64_t num_causal = std::clamp<int64_t>(i + 1 - j, 0, kUnitLanes);
     const auto is_causal = hn::FirstN(d, static_cast<size_t>(num_causal));
-    const UnitVector exponent = DecayBetween(decays, hn::Set(d, decays.a_high[i]),
-                                             hn::Set(d, decays.a_low[i]), j);
-    const UnitVector weight = hn::Mul(Exp(d, hn::IfThenElseZero(is_causal, exponent)),
-                                      hn::Load(d, decays.dt + j));
+    const UnitVector exponent =
+        DecayBetween(decays, hn::Set(d, decays.a_high[i]), hn::Set(d, decays.a_low[i]), j);
+    const UnitVector weight =
+        hn::Mul(Exp(d, hn::IfThenElseZero(is_causal, exponent)), hn::Load(d, decays.dt + j));
     const UnitVector value = hn::Mul(hn::Load(d, CB + idx * kUnitLanes), weight);
     values[idx] = CanonicalNaN(hn::IfThenElseZero(is_causal, value));
   }
-  StoreParts(*chunk.shape, values, to);
+  StoreParts(*chunk.shape, values, step == i / kTileDepth, to);
+}
+
+// Rows [first, end) of the tile of M of 16 rows and one step, some of which stand behind a strong
+// decay.
+HWY_NOINLINE inline void PrepareStrongM(const AmxChunk& chunk, int64_t row_tile, int64_t step,
+                                        int64_t first, int64_t end) {
+  const UnitTag d;
+  const AmxChunkBuffers& buffers = *chunk.buffers;
+  const int64_t tile = row_tile * chunk.shape->chunk_steps() + step;
+  const float* CB = chunk.group().CB + tile * 2 * kTileElements;
+  UnitVector zeros[kRowVectors];
+  for (UnitVector& zero : zeros) zero = hn::Zero(d);
+  for (int64_t row = first; row < end; ++row) {
+    const int64_t i = row_tile * kTileRows + row;
+    const int64_t to = tile * kTileElements + row * kTileColumns;
+    if (i < buffers.num_weak || i >= chunk.num_tokens()) {
+      StoreParts(*chunk.shape, zeros, /*has_low=*/true, buffers.M_strong + to);
+    } else {
+      StoreParts(*chunk.shape, zeros, /*has_low=*/true, buffers.M + to);
+      PrepareStrongRow(chunk, i, step, CB + row * kTileDepth, buffers.M_strong + to);
+    }
+  }
+}
+
+// CB times exp(-a_j) dt_j: rounded, or as two parts.
+template <bool kHasLow>
+HWY_INLINE void PrepareRowsOfM(const float* CB, const float* factors, int64_t num_rows,
+                               uint32_t* HWY_RESTRICT high, uint32_t* HWY_RESTRICT low) {
+  const UnitTag d;
+  for (int64_t lane = 0; lane < kTileColumns; lane += kUnitLanes) {
+    const UnitVector factor_0 = hn::Load(d, factors + lane);
+    const UnitVector factor_1 = hn::Load(d, factors + kTileColumns + lane);
+#pragma GCC unroll 4
+    for (int64_t row = 0; row < num_rows; ++row) {
+      const float* CB_row = CB + row * kTileDepth + lane;
+      const UnitVector value_0 = hn::Mul(factor_0, hn::Load(d, CB_row));
+      const UnitVector value_1 = hn::Mul(factor_1, hn::Load(d, CB_row + kTileColumns));
+      const int64_t to = row * kTileColumns + lane;
+      if constexpr (kHasLow) {
+        hn::Store(PairOfUpper(value_0, value_1), PairTag(), high + to);
+        hn::Store(PairOfUpper(RestOfUpper(value_0), RestOfUpper(value_1)), PairTag(), low + to);
+      } else {
+        hn::Store(PairOfRounded(value_0, value_1), PairTag(), high + to);
+      }
+    }
+  }
 }
 
 // Rows [first, end) of the tile of M of 16 rows and one step.
 inline void PrepareM(const AmxChunk& chunk, int64_t row_tile, int64_t step, int64_t first,
                      int64_t end) {
-  const UnitTag d;
   const AmxShape& shape = *chunk.shape;
-  const AmxChunkBuffers& buffers = *chunk.buffers;
   const int64_t tile = row_tile * shape.chunk_steps() + step;
-  const float* CB = chunk.group().CB + tile * 2 * kTileElements;
-  UnitVector factors[kRowVectors];
-  for (int64_t idx = 0; idx < kRowVectors; ++idx) {
-    factors[idx] = hn::Load(d, buffers.decays.inverse + step * kTileDepth + idx * kUnitLanes);
+  const float* CB = chunk.group().CB + tile * 2 * kTileElements + first * kTileDepth;
+  const float* factors = chunk.buffers->decays.inverse + step * kTileDepth;
+  uint32_t* to = chunk.buffers->M + tile * kTileElements + first * kTileColumns;
+  if (step == row_tile / 2) {
+    PrepareRowsOfM<true>(CB, factors, end - first, to, to + NumLowParts(shape));
+  } else {
+    PrepareRowsOfM<false>(CB, factors, end - first, to, nullptr);
   }
-  const bool has_strong = chunk.HasStrong(row_tile / 2);
-  for (int64_t row = first; row < end; ++row) {
-    const int64_t i = row_tile * kTileRows + row;
-    const int64_t to = tile * kTileElements + row * kTileColumns;
-    const bool is_strong = has_strong && i >= buffers.num_weak;
-    UnitVector values[kRowVectors];
-    for (int64_t idx = 0; idx < kRowVectors; ++idx) {
-      values[idx] = is_strong ? hn::Zero(d)
-                              : hn::Mul(factors[idx],
-                                        hn::Load(d, CB + row * kTileDepth + idx * kUnitLanes));
-    }
-    StoreParts(shape, values, buffers.M + to);
-    if (!has_strong) continue;
-    if (is_strong && i < chunk.num_tokens()) {
-      PrepareStrongRow(chunk, i, step, CB + row * kTileDepth, buffers.M_strong + to);
-    } else {
-      for (UnitVector& value : values) value = hn::Zero(d);
-      StoreParts(shape, values, buffers.M_strong + to);
-    }
-  }
+  if (chunk.HasStrong(row_tile / 2)) PrepareStrongM(chunk, row_tile, step, first, end);
 }
 
 // Everything above in pieces that are numbered, the decays first.
