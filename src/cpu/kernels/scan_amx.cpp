@@ -133,6 +133,7 @@ AmxChunkBuffers AmxChunkBuffers::Take(Carver& carver, const AmxShape& shape) {
   AmxChunkBuffers chunk;
   chunk.x = carver.Take<uint32_t>(shape.chunk_size / 2, shape.padded_headdim);
   chunk.x_weighted = carver.Take<uint32_t>(shape.chunk_size / 2, shape.padded_headdim);
+  chunk.x_weighted_low = carver.Take<uint32_t>(16, shape.padded_headdim);
   chunk.M = carver.Take<uint32_t>(shape.chunk_size, shape.chunk_size);
   chunk.M_strong = carver.Take<uint32_t>(shape.chunk_size, shape.chunk_size);
   HeadBuffers& decays = chunk.decays;

@@ -6,8 +6,9 @@
 //
 // Both terms of out_i are summed in one tile as long as the decay up to token i is moderate; behind
 // a strong one the second is summed apart with the weights exp(a_i - a_j) dt_j. Rounded to bf16
-// are the state before a chunk, once, and the weighted x of the state; the weighted CB is kept as
-// the sum of two bf16, x, B and C are what they are.
+// are the state before a chunk, the weighted x of the state and the weighted CB; the last two are
+// sums of two bf16 where they matter most: in the chunk's last 32 tokens, and among 32 tokens. x, B
+// and C are what they are.
 //
 // What is computed of a token depends on its position and on tokens before it only, so the bits do
 // not depend on how heads and blocks of chunks are cut among threads, nor on what follows.
@@ -54,11 +55,13 @@ struct AmxGroupBuffers {
 struct AmxChunkBuffers {
   uint32_t* x = nullptr;           // right tiles (chunk / 32, headdim / 16)
   uint32_t* x_weighted = nullptr;  // likewise
-  uint32_t* M = nullptr;           // left tiles (chunk / 16, chunk / 32), the high parts, then the
-                                   //   low ones; rows behind a strong decay are zero
-  uint32_t* M_strong = nullptr;    // those rows
-  HeadBuffers decays;              // dt, a_high, a_low, decay, inverse and weight
-  int64_t num_weak = 0;            // tokens before the first strong decay
+  // Right tiles (1, headdim / 16): the low parts of x_weighted of the last step that has tokens.
+  uint32_t* x_weighted_low = nullptr;
+  uint32_t* M = nullptr;         // left tiles (chunk / 16, chunk / 32), the high parts, then the
+                                 //   low ones; rows behind a strong decay are zero
+  uint32_t* M_strong = nullptr;  // those rows
+  HeadBuffers decays;            // dt, a_high, a_low, decay, inverse and weight
+  int64_t num_weak = 0;          // tokens before the first strong decay
 
   static AmxChunkBuffers Take(Carver& carver, const AmxShape& shape);
 };

@@ -72,8 +72,8 @@ class AmxBlockScan {
     for (int64_t step = 0; step < shape_.state_steps(); ++step) {
       for (int64_t pair = 0; pair < shape_.headdim_tiles() / 2; ++pair) {
         LoadStateTiles(state, step, pair);
-        for (int64_t depth = 0; depth < chunk.num_steps(); ++depth) {
-          DotState(chunk, step, pair, depth);
+        for (int64_t depth = 0; depth <= chunk.num_steps(); ++depth) {
+          DotStateAt(chunk, step, pair, depth);
         }
         StoreStateTiles(state, step, pair);
       }
@@ -112,7 +112,7 @@ class AmxBlockScan {
     const int64_t num_steps = chunk_.num_steps();
     const int64_t num_pairs = shape_.headdim_tiles() / 2;
     num_slots_ =
-        num_pairs * (num_steps * (num_steps + 3) / 2 + 2 * num_steps * shape_.state_steps());
+        num_pairs * (num_steps * (num_steps + 3) / 2 + (2 * num_steps + 1) * shape_.state_steps());
     preparation_credit_ = 0;
   }
 
@@ -238,20 +238,30 @@ class AmxBlockScan {
     unit_.template Store<2>(tiles + row_stride);
     unit_.template Store<3>(tiles + row_stride + kTileElements);
   }
-  void DotState(const AmxChunk& chunk, int64_t step, int64_t pair, int64_t depth) {
+  // right: a step of weighted x.
+  void DotState(const AmxChunk& chunk, int64_t step, int64_t pair, int64_t depth,
+                const uint32_t* right) {
     const int64_t row_stride = shape_.chunk_steps() * kTileElements;
     const uint32_t* left = chunk.group().BT + 2 * step * row_stride + depth * kTileElements;
-    const uint32_t* right =
-        chunk.buffers->x_weighted + (depth * shape_.headdim_tiles() + 2 * pair) * kTileElements;
+    right += 2 * pair * kTileElements;
     DotStep(unit_, left, left + row_stride, right, right + kTileElements);
+  }
+  // The products of one depth, 0 to num_steps: the last is that of the low parts.
+  void DotStateAt(const AmxChunk& chunk, int64_t step, int64_t pair, int64_t depth) {
+    if (depth < chunk.num_steps()) {
+      DotState(chunk, step, pair, depth,
+               chunk.buffers->x_weighted + depth * shape_.headdim_tiles() * kTileElements);
+    } else {
+      DotState(chunk, step, pair, depth - 1, chunk.buffers->x_weighted_low);
+    }
   }
 
   void PassStateTile(int64_t step, int64_t pair) {
     const int64_t num_steps = chunk_.num_steps();
     LoadStateTiles(chunk_.head->state, step, pair);
-    for (int64_t depth = 0; depth < num_steps; ++depth) {
-      DotState(chunk_, step, pair, depth);
-      Slot(num_steps);
+    for (int64_t depth = 0; depth <= num_steps; ++depth) {
+      DotStateAt(chunk_, step, pair, depth);
+      Slot(num_steps + 1);
     }
     StoreStateTiles(chunk_.head->state, step, pair);
     FinishWaiting();

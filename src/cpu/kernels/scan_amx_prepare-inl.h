@@ -107,10 +107,18 @@ HWY_INLINE void PrefetchRows(const AmxChunk& chunk, int64_t token, int64_t count
   }
 }
 
+// Where a row of pairs goes; low null: x_weighted is rounded.
+struct XRow {
+  uint32_t* x;
+  uint32_t* high;
+  uint32_t* low;
+};
+
 // One row of pairs of x and of weighted x, (headdim_tiles) tiles of them.
+template <bool kHasLow>
 HWY_INLINE void StoreXRow(const numerics::BFloat16* x_0, const numerics::BFloat16* x_1,
                           UnitVector weight_0, UnitVector weight_1, int64_t num_tiles,
-                          uint32_t* HWY_RESTRICT x, uint32_t* HWY_RESTRICT x_weighted) {
+                          const XRow& row) {
   const UnitTag d;
 #pragma GCC unroll 4
   for (int64_t tile = 0; tile < num_tiles; ++tile) {
@@ -118,17 +126,24 @@ HWY_INLINE void StoreXRow(const numerics::BFloat16* x_0, const numerics::BFloat1
       const PairVector halves_0 = LoadHalves(x_0 + tile * kTileColumns + lane);
       const PairVector halves_1 = hn::ShiftLeft<16>(LoadHalves(x_1 + tile * kTileColumns + lane));
       const int64_t to = tile * kTileElements + lane;
-      hn::Store(hn::Or(halves_0, halves_1), PairTag(), x + to);
-      const PairVector weighted = PairOfRounded(hn::Mul(weight_0, FloatOfLow(halves_0)),
-                                                hn::Mul(weight_1, hn::BitCast(d, halves_1)));
-      hn::Store(weighted, PairTag(), x_weighted + to);
+      hn::Store(hn::Or(halves_0, halves_1), PairTag(), row.x + to);
+      const UnitVector weighted_0 = hn::Mul(weight_0, FloatOfLow(halves_0));
+      const UnitVector weighted_1 = hn::Mul(weight_1, hn::BitCast(d, halves_1));
+      if constexpr (kHasLow) {
+        hn::Store(PairOfUpper(weighted_0, weighted_1), PairTag(), row.high + to);
+        hn::Store(PairOfUpper(RestOfUpper(weighted_0), RestOfUpper(weighted_1)), PairTag(),
+                  row.low + to);
+      } else {
+        hn::Store(PairOfRounded(weighted_0, weighted_1), PairTag(), row.high + to);
+      }
     }
   }
 }
 
-// Rows [first, end) of 16 of one step's x and weighted x. Asks for the next chunk's x, and for the
-// lines of out that this chunk will write.
-inline void PrepareX(const AmxChunk& chunk, int64_t step, int64_t first, int64_t end, float* rows) {
+// Rows [first, end) of 16 of one step's x and weighted x.
+template <bool kHasLow>
+HWY_INLINE void PrepareRowsOfX(const AmxChunk& chunk, int64_t step, int64_t first, int64_t end,
+                               float* rows) {
   const UnitTag d;
   const AmxShape& shape = *chunk.shape;
   const AmxChunkBuffers& buffers = *chunk.buffers;
@@ -137,30 +152,40 @@ inline void PrepareX(const AmxChunk& chunk, int64_t step, int64_t first, int64_t
   const Rows x = RowsFrom(chunk.head->x, chunk.first_token());
   const float* weight = buffers.decays.weight + token;
   const int64_t to = step * num_tiles * kTileElements + first * kTileColumns;
-  uint32_t* to_x = buffers.x + to;
-  uint32_t* to_weighted = buffers.x_weighted + to;
-  const int64_t count = end - first;
-  const int64_t num_tokens = chunk.num_tokens();
-  if (x.element_stride == 1 && shape.headdim == shape.padded_headdim &&
-      token + 16 + count <= num_tokens) {
-    const auto* row = reinterpret_cast<const numerics::BFloat16*>(x.At(token));
-    const int64_t ahead = 16 * x.row_stride;
-    for (int64_t idx = 0; idx < count; ++idx) {
-      StoreXRow(row, row + ahead, hn::Set(d, weight[idx]), hn::Set(d, weight[idx + 16]), num_tiles,
-                to_x + idx * kTileColumns, to_weighted + idx * kTileColumns);
-      row += x.row_stride;
+  XRow row = {buffers.x + to, buffers.x_weighted + to,
+              buffers.x_weighted_low + first * kTileColumns};
+  const bool is_direct = x.element_stride == 1 && shape.headdim == shape.padded_headdim &&
+                         token + 16 + end - first <= chunk.num_tokens();
+  auto* row_0 = reinterpret_cast<numerics::BFloat16*>(rows);
+  auto* row_1 = row_0 + shape.padded_headdim;
+  for (int64_t idx = 0; idx < end - first; ++idx) {
+    const numerics::BFloat16* x_0;
+    const numerics::BFloat16* x_1;
+    if (is_direct) {
+      x_0 = reinterpret_cast<const numerics::BFloat16*>(x.data) + (token + idx) * x.row_stride;
+      x_1 = x_0 + 16 * x.row_stride;
+    } else {
+      x_0 = PaddedX(chunk, x, token + idx, row_0);
+      x_1 = PaddedX(chunk, x, token + idx + 16, row_1);
     }
-  } else {
-    auto* row_0 = reinterpret_cast<numerics::BFloat16*>(rows);
-    auto* row_1 = row_0 + shape.padded_headdim;
-    for (int64_t idx = 0; idx < count; ++idx) {
-      StoreXRow(PaddedX(chunk, x, token + idx, row_0), PaddedX(chunk, x, token + idx + 16, row_1),
-                hn::Set(d, weight[idx]), hn::Set(d, weight[idx + 16]), num_tiles,
-                to_x + idx * kTileColumns, to_weighted + idx * kTileColumns);
-    }
+    StoreXRow<kHasLow>(x_0, x_1, hn::Set(d, weight[idx]), hn::Set(d, weight[idx + 16]), num_tiles,
+                       row);
+    row.x += kTileColumns;
+    row.high += kTileColumns;
+    row.low += kTileColumns;
   }
-  PrefetchRows(chunk, token, count);
-  PrefetchRows(chunk, token + 16, count);
+}
+
+// The same; asks for the next chunk's x, and for the lines of out that this chunk will write.
+inline void PrepareX(const AmxChunk& chunk, int64_t step, int64_t first, int64_t end, float* rows) {
+  if (step + 1 == chunk.num_steps()) {
+    PrepareRowsOfX<true>(chunk, step, first, end, rows);
+  } else {
+    PrepareRowsOfX<false>(chunk, step, first, end, rows);
+  }
+  const int64_t token = step * kTileDepth + first;
+  PrefetchRows(chunk, token, end - first);
+  PrefetchRows(chunk, token + 16, end - first);
 }
 
 // Elements of M from a high part to the low one.
