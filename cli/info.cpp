@@ -26,7 +26,8 @@ std::string CpuText(const Json& cpu) {
   return Row("cpu", PlainText(cpu.at("name"))) + Row("threads", PlainText(cpu.at("num_threads"))) +
          Row("caches", Concat("L1d ", CacheText(cpu.at("l1d_cache_bytes")), ", L2 ",
                               CacheText(cpu.at("l2_cache_bytes")), " a core; L3 ",
-                              CacheText(cpu.at("l3_cache_bytes"))));
+                              CacheText(cpu.at("l3_cache_bytes")))) +
+         Row("matrix unit", cpu.at("amx").get<bool>() ? "AMX, bf16" : "none");
 }
 
 std::string InstructionSetsText(const Json& instruction_sets) {

@@ -24,12 +24,13 @@ struct Roundings {
   bool between_parts = false;  // results of an operation's parts, as honest runs do, too
 };
 
-// GPUs round operands of products in a scan of 16-bit operands: general kernels to tf32 (2^-11), up
-// to four on the way to out (B, C, and the state or the weighted C B^T, made from x); others to
-// bf16 (2^-9), up to two, as B and C are bf16 already.
+// Matrix units round operands of products in a scan of 16-bit operands: a GPU's general kernels to
+// tf32 (2^-11), up to four on the way to out (B, C, and the state or the weighted C B^T, made from
+// x); kernels that take such operands only to bf16 (2^-9), up to two, as B and C are bf16 already.
 inline double ProductRounding(const Target& target, bool has_half) {
-  if (!has_half || !target.IsOnDevice()) return 0.0;
-  return target.is_general ? 4 * 0x1p-11 : 2 * 0x1p-9;
+  if (!has_half) return 0.0;
+  if (!target.is_general) return 2 * 0x1p-9;
+  return target.IsOnDevice() ? 4 * 0x1p-11 : 0.0;
 }
 
 inline Roundings RoundingsOf(const Target& target, const ScanOperands& operands) {

@@ -79,4 +79,18 @@ std::vector<Target> HostTargets(const std::string& operation) {
   return targets;
 }
 
+std::vector<Target> TargetsOfSomeDType(const std::string& operation) {
+  std::vector<Target> targets = AllTargets(operation);
+  std::erase_if(targets,
+                [](const Target& target) { return !target.is_general && target.IsOnDevice(); });
+  return targets;
+}
+
+std::vector<DType> DTypesOf(const Target& target) {
+  if (!target.is_general) return {DType::kBFloat16};
+  return {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+}
+
+DType WidestDType(const Target& target) { return DTypesOf(target).front(); }
+
 }  // namespace tilescan::testing

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dtype.h"
 #include "tilescan/tilescan.h"
 
 namespace tilescan::testing {
@@ -34,6 +35,12 @@ std::vector<Target> AllTargets(const std::string& operation);
 std::vector<Target> AvailableTargets(const std::string& operation);
 // Of these, those that compute on the CPU:
 std::vector<Target> HostTargets(const std::string& operation);
+// Those that take every problem of some dtype of x: AvailableTargets(), and those of the CPU that
+// take bf16 only. For tests whose problems are of DTypesOf() the target.
+std::vector<Target> TargetsOfSomeDType(const std::string& operation);
+std::vector<DType> DTypesOf(const Target& target);
+// The most precise of these.
+DType WidestDType(const Target& target);
 
 }  // namespace tilescan::testing
 

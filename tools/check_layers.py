@@ -45,7 +45,7 @@ LAYERS = (
     Layer("src/plan", ("plan/", "core/", PUBLIC)),
     Layer("src/reference", ("reference/", "numerics/", "core/", PUBLIC) + ROW),
     Layer("src/cpu", ("cpu/", "numerics/", "core/", PUBLIC) + ROW,
-          ("hwy/", "immintrin.h") + POSIX),
+          ("hwy/", "immintrin.h", "cpuid.h") + POSIX),
     Layer("src/cuda", ("cuda/", "numerics/", "core/", PUBLIC) + ROW, CUDA),
     Layer("src/tile", ("tile/", "cuda/", "numerics/", "core/", PUBLIC) + ROW, CUDA),
     Layer("src/hopper/ptx", ("hopper/ptx/",), CUDA),

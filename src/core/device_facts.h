@@ -20,6 +20,8 @@ struct CpuFacts {
   int64_t l2_cache_bytes = 0;
   int64_t l3_cache_bytes = 0;
   std::vector<InstructionSet> instruction_sets;  // those compiled in, weakest first
+  // Why its matrix unit cannot be used; empty: it can.
+  std::string reason_against_amx = "nobody asked for the matrix unit";
 };
 
 // A GPU.

@@ -65,6 +65,15 @@ struct ScanSetup {
   size_t WorkspaceBytes() const;
   SharedBuffers Shared(void* workspace) const;
   ThreadBuffers Thread(void* workspace, int32_t thread_idx) const;
+
+  // For scan_states.h.
+  int64_t NumStateElements() const { return StateElements(shape); }
+  void LoadState(const Rows& from, float* scratch, float* state) const {
+    steps->load_state(shape, from, scratch, state);
+  }
+  void StoreState(const float* state, float* scratch, const Rows& to) const {
+    steps->store_state(shape, state, scratch, to);
+  }
 };
 
 // The problem and the steps must outlive the setup.

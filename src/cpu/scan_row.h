@@ -1,4 +1,4 @@
-// What both cuts of the scan do with a row besides its chunks: states in and out, padding.
+// What both cuts of the scan do with a chunk of a row.
 #ifndef TILESCAN_CPU_SCAN_ROW_H_
 #define TILESCAN_CPU_SCAN_ROW_H_
 
@@ -6,34 +6,9 @@
 
 #include "core/sequences.h"
 #include "cpu/scan_cut.h"
+#include "cpu/scan_states.h"
 
 namespace tilescan::cpu {
-
-// A head's state on its way along a row. While is_zero its memory is undefined.
-struct CarriedState {
-  float* data = nullptr;
-  bool is_zero = true;
-
-  const float* OrNull() const { return is_zero ? nullptr : data; }
-};
-
-// The state a row begins with.
-void LoadInitialState(const ScanSetup& setup, const ScanRow& row, int64_t head_idx, float* scratch,
-                      CarriedState* state);
-
-// Writes final_states, if asked for. has_moved: the row had a token that is not padding; else the
-// initial state is passed on bit for bit.
-void StoreFinalState(const ScanSetup& setup, const ScanRow& row, int64_t head_idx, bool has_moved,
-                     float* scratch, CarriedState* state);
-
-// Writes the state after the row's token number num_tokens (a multiple of states_every) to
-// states_out.
-void StoreStateOut(const ScanSetup& setup, const ScanRow& row, int64_t head_idx, int64_t num_tokens,
-                   float* scratch, CarriedState* state);
-
-// out = 0, and the states that pass unchanged to states_out, for a run of padding.
-void PassPadding(const ScanSetup& setup, const ScanRow& row, const TokenRun& run, int64_t head_idx,
-                 float* scratch, CarriedState* state);
 
 // A chunk of a run.
 struct Chunk {

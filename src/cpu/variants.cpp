@@ -13,6 +13,8 @@
 #include "cpu/kernels/scan_chunk.h"
 #include "cpu/kernels/state_step.h"
 #include "cpu/rms_norm_gated.h"
+#include "cpu/scan_amx.h"
+#include "cpu/scan_costs.h"
 #include "cpu/scan_forward.h"
 #include "cpu/state_update.h"
 #include "cpu/thread_pool.h"
@@ -39,9 +41,8 @@ struct ScanRowOf {
     const std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
     return reason.empty() ? ReasonAgainstFloat64(problem.operands.x) : reason;
   }
-  // Vectors of the product loops per element: time falls with the width.
   static double Cost(const ScanForwardProblem&, const DeviceFacts&) {
-    return 1.0 / static_cast<double>(Steps().shape(1, 1, 1).padded_headdim);
+    return CostOfScan("chunked_fma", Steps().instruction_set);
   }
   // Small chunks reload the state more often, large ones have more pairs of tokens; from 24 to 64
   // the difference was below the noise (docs/performance.md). Beyond 512 the pairs of a chunk no
@@ -62,6 +63,45 @@ struct ScanRowOf {
     } else {
       ScanByHeads(setup, launch.workspace);
     }
+    return Status();
+  }
+};
+
+constexpr const char* kEmulatedName = "chunked_amx_emulated";
+
+// The scan on a matrix unit, the machine's or one in software.
+template <size_t kIdx>
+struct ScanAmxRowOf {
+  static const ScanAmxSteps& Steps() { return AllScanAmxSteps()[kIdx]; }
+
+  static std::string ReasonAgainst(const ScanForwardProblem& problem, const DeviceFacts& facts) {
+    const std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
+    if (!reason.empty()) return reason;
+    if (!Steps().is_emulated && !facts.cpu.reason_against_amx.empty()) {
+      return facts.cpu.reason_against_amx;
+    }
+    return ReasonAgainstMatrixUnit(problem);
+  }
+  static const char* Name() { return Steps().is_emulated ? kEmulatedName : "chunked_amx"; }
+
+  // It works on whole tiles, and its threads share heads, not chunks.
+  static double Cost(const ScanForwardProblem& problem, const DeviceFacts& facts) {
+    return CostOfScan(Name(), Steps().instruction_set) *
+           ScanAmxWaste(problem, Steps(), facts.cpu.num_threads);
+  }
+  static int64_t ChooseChunkSize(const ScanForwardProblem&, const DeviceFacts&, int64_t requested) {
+    constexpr int64_t kDefault = 64;
+    constexpr int64_t kUnit = 32;
+    constexpr int64_t kMost = 256;
+    if (requested == 0) return kDefault;
+    return (std::min(requested, kMost) + kUnit - 1) / kUnit * kUnit;
+  }
+  static size_t WorkspaceBytes(const ScanForwardProblem& problem, const Schedule& schedule) {
+    return ScanAmxWorkspaceBytes(problem, Steps(), schedule);
+  }
+  static Status Run(const ScanForwardProblem& problem, const Launch& launch) {
+    TILESCAN_RETURN_IF_ERROR(CheckIndices(problem));
+    ScanOnMatrixUnit(problem, Steps(), launch);
     return Status();
   }
 };
@@ -147,7 +187,7 @@ Variant<Problem> MakeVariant(const char* name) {
   return variant;
 }
 
-constexpr size_t kMostInstructionSets = 4;
+constexpr size_t kMostInstructionSets = 5;
 
 // The row of a kernel, once for each of `count` instruction sets.
 template <typename Problem, template <size_t> typename RowOf, size_t... kIdx>
@@ -167,8 +207,18 @@ std::vector<Variant<Problem>> MakeVariants(const char* name, size_t count) {
 }  // namespace
 
 std::span<const ScanForwardVariant> ScanForwardVariants() {
-  static const auto rows =
-      MakeVariants<ScanForwardProblem, ScanRowOf>("chunked_fma", AllScanChunkSteps().size());
+  static const auto rows = [] {
+    auto made =
+        MakeVariants<ScanForwardProblem, ScanRowOf>("chunked_fma", AllScanChunkSteps().size());
+    auto on_matrix_unit =
+        MakeVariants<ScanForwardProblem, ScanAmxRowOf>("chunked_amx", AllScanAmxSteps().size());
+    for (size_t idx = 0; idx < on_matrix_unit.size(); ++idx) {
+      on_matrix_unit[idx].is_general = false;
+      if (AllScanAmxSteps()[idx].is_emulated) on_matrix_unit[idx].name = kEmulatedName;
+      made.push_back(on_matrix_unit[idx]);
+    }
+    return made;
+  }();
   return rows;
 }
 

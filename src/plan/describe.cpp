@@ -148,6 +148,8 @@ void WriteCpu(const CpuFacts& facts, JsonWriter* json) {
   json->Member("l1d_cache_bytes", facts.l1d_cache_bytes);
   json->Member("l2_cache_bytes", facts.l2_cache_bytes);
   json->Member("l3_cache_bytes", facts.l3_cache_bytes);
+  json->Key("amx");
+  json->Boolean(facts.reason_against_amx.empty());
   json->EndObject();
   json->Key("instruction_sets");
   json->BeginArray();

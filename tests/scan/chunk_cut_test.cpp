@@ -52,7 +52,7 @@ class ChunkCutOn : public ::testing::TestWithParam<Target> {};
 TEST_P(ChunkCutOn, SameBitsAsOneThread) {
   for (ScanCase c : Cases()) {
     SCOPED_TRACE(c.name + ", states every " + std::to_string(c.states_every));
-    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (const DType dtype : DTypesOf(GetParam())) {
       c.x_dtype = dtype;
       Target target = GetParam();
       target.num_threads = 1;
@@ -67,7 +67,7 @@ TEST_P(ChunkCutOn, SameBitsAsOneThread) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ChunkCutOn, ::testing::ValuesIn(AvailableTargets("scan_forward")),
+INSTANTIATE_TEST_SUITE_P(All, ChunkCutOn, ::testing::ValuesIn(TargetsOfSomeDType("scan_forward")),
                          NameOfTest());
 
 // The cases above are cut as they are there to be.
@@ -90,8 +90,9 @@ TEST_P(ChunkCutOn, WorkspaceDoesNotDependOnSeqlen) {
   for (const int32_t num_threads : {1, 2, 4, 64}) {
     std::vector<size_t> sizes;
     for (const int64_t seqlen : {1, 300, 100000}) {
-      const ScanOperands operands =
-          BuildOperands(RandomScanCase("workspace", {1, 1, 2, 8, 1, 8}, 703));
+      ScanCase c = RandomScanCase("workspace", {1, 1, 2, 8, 1, 8}, 703);
+      c.x_dtype = WidestDType(GetParam());
+      const ScanOperands operands = BuildOperands(c);
       tilescan_scan_forward_args args = MakeArgs(operands);
       for (tilescan_tensor* tensor : {&args.x, &args.dt, &args.B, &args.C, &args.out}) {
         tensor->shape[1] = seqlen;

@@ -42,7 +42,8 @@ class ScanLayoutOn : public ::testing::TestWithParam<std::tuple<std::string, Tar
 
 TEST_P(ScanLayoutOn, EveryLayoutGivesTheBitsOfCompactOperands) {
   const auto& [kind, target] = GetParam();
-  const ScanCase c = CaseWith(kind);
+  ScanCase c = CaseWith(kind);
+  if (!target.is_general) c.x_dtype = WidestDType(target);
   const ScanOperands expected = Solve(c, target);
   for (const Layout layout : kLayouts) {
     const ScanOperands operands = BuildOperands(c, layout);
@@ -54,7 +55,8 @@ TEST_P(ScanLayoutOn, EveryLayoutGivesTheBitsOfCompactOperands) {
 // One operand at a time: a layout of its own must not be mistaken for another's.
 TEST_P(ScanLayoutOn, OneOperandOfAnotherLayout) {
   const auto& [kind, target] = GetParam();
-  const ScanCase c = CaseWith(kind);
+  ScanCase c = CaseWith(kind);
+  if (!target.is_general) c.x_dtype = WidestDType(target);
   const ScanOperands unsolved = BuildOperands(c);
   const ScanOperands expected = Solve(c, target);
   std::vector<std::string> names;
@@ -71,10 +73,11 @@ TEST_P(ScanLayoutOn, OneOperandOfAnotherLayout) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ScanLayoutOn,
-                         ::testing::Combine(::testing::ValuesIn(Kinds()),
-                                            ::testing::ValuesIn(AvailableTargets("scan_forward"))),
-                         NameOfTest());
+INSTANTIATE_TEST_SUITE_P(
+    All, ScanLayoutOn,
+    ::testing::Combine(::testing::ValuesIn(Kinds()),
+                       ::testing::ValuesIn(TargetsOfSomeDType("scan_forward"))),
+    NameOfTest());
 
 class ScanOn : public ::testing::TestWithParam<Target> {};
 
@@ -85,7 +88,7 @@ TEST_P(ScanOn, SlicesOfOneBuffer) {
   constexpr int64_t kPitch = 64 + 64 + 64 + 64 + 1;
   ScanCase c = RandomScanCase("C11/slices", {1, kSeqlen, 1, 64, 1, 64}, 610);
   AddOptionalOperands(&c, 610);
-  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+  for (const DType dtype : DTypesOf(GetParam())) {
     c.x_dtype = c.dt_dtype = dtype;
     const ScanOperands expected = Solve(c, GetParam());
     const ScanOperands operands = BuildOperands(c);
@@ -118,6 +121,7 @@ TEST_P(ScanOn, SlicesOfOneBuffer) {
 // Inputs may repeat an element: B and C shared by all tokens, x by all heads.
 TEST_P(ScanOn, InputsOfStrideZero) {
   ScanCase c = RandomScanCase("stride_zero", {2, 50, 4, 12, 2, 20}, 611);
+  c.x_dtype = WidestDType(GetParam());
   AddOptionalOperands(&c, 611);
   c.B = [B = c.B](int64_t idx) { return B(idx % 40); };
   c.C = [C = c.C](int64_t idx) { return C(idx % 40); };
@@ -135,7 +139,7 @@ TEST_P(ScanOn, InputsOfStrideZero) {
   ExpectSameBits(operands, expected, "stride 0");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ScanOn, ::testing::ValuesIn(AvailableTargets("scan_forward")),
+INSTANTIATE_TEST_SUITE_P(All, ScanOn, ::testing::ValuesIn(TargetsOfSomeDType("scan_forward")),
                          NameOfTest());
 
 // Offsets beyond 2^31 elements: one operand at a time, every dimension it has.
@@ -143,6 +147,7 @@ class FarScanOn : public ::testing::TestWithParam<Target> {};
 
 TEST_P(FarScanOn, OffsetsBeyond32Bits) {
   ScanCase c = RandomScanCase("far", {2, 5, 4, 3, 2, 2}, 612);
+  c.x_dtype = WidestDType(GetParam());
   AddOptionalOperands(&c, 612);
   c.is_D_per_channel = true;
   c.states_every = 2;
@@ -164,7 +169,7 @@ TEST_P(FarScanOn, OffsetsBeyond32Bits) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FarScanOn, ::testing::ValuesIn(AvailableTargets("scan_forward")),
+INSTANTIATE_TEST_SUITE_P(All, FarScanOn, ::testing::ValuesIn(TargetsOfSomeDType("scan_forward")),
                          NameOfTest());
 
 // All operands at once, which is more than a GPU's memory holds.

@@ -118,7 +118,7 @@ class SequencesOn : public ::testing::TestWithParam<Target> {
 };
 
 TEST_P(SequencesOn, PackedSequencesAreSeparateRuns) {
-  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+  for (const DType dtype : DTypesOf(GetParam())) {
     const ScanOperands unsolved = BuildOperands(PackedCase(dtype));
     const ScanOperands packed = Solve(PackedCase(dtype), GetParam(), kChunkSize);
     for (int64_t seq = 0; seq < 5; ++seq) {
@@ -130,7 +130,7 @@ TEST_P(SequencesOn, PackedSequencesAreSeparateRuns) {
 }
 
 TEST_P(SequencesOn, NanInOneSequenceStaysThere) {
-  ScanCase c = PackedCase(DType::kFloat32);
+  ScanCase c = PackedCase(WidestDType(GetParam()));
   const ScanOperands expected = Solve(c, GetParam(), kChunkSize);
   const auto with_nan = [](const Fill& fill, int64_t token_size) -> Fill {
     return [=](int64_t idx) {
@@ -154,7 +154,7 @@ TEST_P(SequencesOn, NanInOneSequenceStaysThere) {
 // zero, denormal.
 TEST_P(SequencesOn, AnEmptySequenceKeepsTheBitsOfItsState) {
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kFloat16}) {
-    ScanCase c = PackedCase(DType::kFloat32);
+    ScanCase c = PackedCase(WidestDType(GetParam()));
     c.initial_states_dtype = c.final_states_dtype = dtype;
     ScanOperands operands = BuildOperands(c);
     const int64_t state_size = 4 * 16 * 16;
@@ -170,7 +170,7 @@ TEST_P(SequencesOn, AnEmptySequenceKeepsTheBitsOfItsState) {
 }
 
 TEST_P(SequencesOn, AnEmptySequenceWithoutInitialStateIsZero) {
-  ScanCase c = PackedCase(DType::kFloat32);
+  ScanCase c = PackedCase(WidestDType(GetParam()));
   c.initial_states = nullptr;
   const ScanOperands operands = Solve(c, GetParam());
   const HostTensor final_state = Select(operands.final_states, 0, {1});
@@ -181,7 +181,7 @@ TEST_P(SequencesOn, AnEmptySequenceWithoutInitialStateIsZero) {
 
 // The rows of states_out that belong to no sequence are left as they were.
 TEST_P(SequencesOn, RowsOfNoSequenceAreNotWritten) {
-  ScanCase c = PackedCase(DType::kFloat32);
+  ScanCase c = PackedCase(WidestDType(GetParam()));
   c.states_every = 20;
   const ScanOperands operands = Solve(c, GetParam());
   // Sequence s has rows cu_seqlens[s] / 20 + s on: 0, 1, 2, 6, 7; it has 0, 0, 3, 0, 6 of them.
@@ -200,7 +200,7 @@ TEST_P(SequencesOn, RowsOfNoSequenceAreNotWritten) {
 // Ids that change where the packed sequences do give the same, but for the initial states, which
 // only the first sequence takes.
 TEST_P(SequencesOn, IdsSeparateAsPackingDoes) {
-  ScanCase packed = PackedCase(DType::kFloat32);
+  ScanCase packed = PackedCase(WidestDType(GetParam()));
   packed.initial_states = nullptr;
   ScanCase by_ids = packed;
   by_ids.cu_seqlens.clear();
@@ -216,7 +216,7 @@ TEST_P(SequencesOn, IdsSeparateAsPackingDoes) {
   EXPECT_LE(comparison.max_relative, 2e-6);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SequencesOn, ::testing::ValuesIn(AvailableTargets("scan_forward")),
+INSTANTIATE_TEST_SUITE_P(All, SequencesOn, ::testing::ValuesIn(TargetsOfSomeDType("scan_forward")),
                          NameOfTest());
 
 }  // namespace

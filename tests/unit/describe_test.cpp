@@ -132,7 +132,8 @@ TEST(DescribeLibrary, NamesBuildMachineAndKernels) {
                                     {"num_threads", 8},
                                     {"l1d_cache_bytes", 32768},
                                     {"l2_cache_bytes", 0},
-                                    {"l3_cache_bytes", 0}}));
+                                    {"l3_cache_bytes", 0},
+                                    {"amx", false}}));
   EXPECT_EQ(described["instruction_sets"], (json{{{"name", "scalar"}, {"available", true}},
                                                  {{"name", "avx2"}, {"available", true}},
                                                  {{"name", "avx512"}, {"available", false}}}));

@@ -25,11 +25,13 @@ struct Rows {
   }
 };
 
-// Asks for a row ahead of its use, kForWriting to write it: rows lie too far apart for the
-// processor's own prefetchers. Not for elements that lie apart themselves, each on a line of its
-// own. Inlined at once: GCC 12 takes a call that only prefetches for one without effect, and drops
-// it.
-template <bool kForWriting = false>
+enum PrefetchPurpose { kToRead, kToWrite, kToReadLater };
+
+// Asks for a row ahead of its use; for a later one only into the second-level cache: rows lie too
+// far apart for the processor's own prefetchers. Not for elements that lie apart themselves, each
+// on a line of its own. Inlined at once: GCC 12 takes a call that only prefetches for one without
+// effect, and drops it.
+template <PrefetchPurpose kPurpose = kToRead>
 [[gnu::always_inline]] inline void PrefetchRow(const Rows& rows, int64_t row_idx,
                                                int64_t num_elements) {
   constexpr int64_t kLineBytes = 64;
@@ -37,7 +39,7 @@ template <bool kForWriting = false>
   const int64_t row_bytes = num_elements * ElementBytes(rows.dtype);
   const std::byte* row = rows.At(row_idx);
   for (int64_t offset = 0; offset < row_bytes; offset += kLineBytes) {
-    __builtin_prefetch(row + offset, kForWriting);
+    __builtin_prefetch(row + offset, kPurpose == kToWrite, kPurpose == kToReadLater ? 2 : 3);
   }
 }
 

@@ -30,8 +30,8 @@ HWY_INLINE TileVector ExpOfSum(TileVector high, TileVector low) {
 // The processed steps, and their running sum times A in float64, kept as two floats.
 // A single step's decay is bounded to exp(+-1e5): beyond it, exp is 0 or infinity in float64 too,
 // and the bound keeps what smaller steps add behind it from being lost in the sum.
-void ChunkCumsum(const Rows& dt, int64_t num_tokens, const HeadParameters& parameters,
-                 const HeadBuffers& head) {
+inline void ChunkCumsum(const Rows& dt, int64_t num_tokens, const HeadParameters& parameters,
+                        const HeadBuffers& head) {
   const TileTag d;
   LoadRow(dt.At(0), dt.dtype, dt.row_stride, num_tokens, head.dt);
   const int64_t padded = RoundUp(num_tokens, kLanes);
@@ -42,14 +42,28 @@ void ChunkCumsum(const Rows& dt, int64_t num_tokens, const HeadParameters& param
     step = Clamp(step, hn::Set(d, parameters.dt_limit_min), hn::Set(d, parameters.dt_limit_max));
     hn::Store(step, d, head.dt + token);
   }
+  // In three loops, so that only the sum itself is one step after another.
   constexpr double kBound = 1e5;
+  constexpr int64_t kPart = 64;
   double a = 0.0;
-  for (int64_t token = 0; token < num_tokens; ++token) {
-    double dA = static_cast<double>(head.dt[token]) * static_cast<double>(parameters.A);
-    dA = dA < -kBound ? -kBound : dA > kBound ? kBound : dA;
-    a += dA;
-    head.a_high[token] = static_cast<float>(a);
-    head.a_low[token] = static_cast<float>(a - static_cast<double>(head.a_high[token]));
+  double sums[kPart];
+  for (int64_t first = 0; first < num_tokens; first += kPart) {
+    const int64_t count = std::min(kPart, num_tokens - first);
+    for (int64_t idx = 0; idx < count; ++idx) {
+      const double dA =
+          static_cast<double>(head.dt[first + idx]) * static_cast<double>(parameters.A);
+      const double bounded_below = dA < -kBound ? -kBound : dA;
+      sums[idx] = bounded_below > kBound ? kBound : bounded_below;
+    }
+    for (int64_t idx = 0; idx < count; ++idx) {
+      a += sums[idx];
+      sums[idx] = a;
+    }
+    for (int64_t idx = 0; idx < count; ++idx) {
+      const auto high = static_cast<float>(sums[idx]);
+      head.a_high[first + idx] = high;
+      head.a_low[first + idx] = static_cast<float>(sums[idx] - static_cast<double>(high));
+    }
   }
   std::fill(head.a_high + num_tokens, head.a_high + padded, 0.0f);
   std::fill(head.a_low + num_tokens, head.a_low + padded, 0.0f);

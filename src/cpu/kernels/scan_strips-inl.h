@@ -32,7 +32,7 @@ HWY_INLINE Strip GetStrip(const ChunkShape& shape, int64_t strip_idx) {
           static_cast<int>(shape.strip_vectors + (strip_idx < wider ? 1 : 0))};
 }
 
-ChunkShape Shape(int64_t chunk_size, int64_t headdim, int64_t dstate) {
+inline ChunkShape Shape(int64_t chunk_size, int64_t headdim, int64_t dstate) {
   ChunkShape shape;
   shape.chunk_size = chunk_size;
   shape.headdim = headdim;

@@ -102,7 +102,7 @@ void StoreOutDirectly(const ChunkShape& shape, const float* x, int64_t num_token
     const bool streams = std::is_same_v<T, float> && past_caches &&
                          reinterpret_cast<uintptr_t>(to) % (kLanes * sizeof(float)) == 0;
     if (!streams && token + kTokensAhead < num_tokens) {
-      PrefetchRow</*kForWriting=*/true>(out, token + kTokensAhead, shape.headdim);
+      PrefetchRow<kToWrite>(out, token + kTokensAhead, shape.headdim);
     }
     GatherRow(shape, x, token, to, streams);
   }

@@ -1,0 +1,121 @@
+#include "cpu/scan_amx_setup.h"
+
+#include <algorithm>
+
+#include "cpu/scan_amx.h"
+
+namespace tilescan::cpu {
+namespace {
+
+// More would leave less of the second-level cache to the heads, fewer would make the threads wait
+// for each other more often.
+constexpr int64_t kChunksPerBlock = 8;
+
+// Whether rows are many enough for each thread to take whole ones.
+bool IsByRows(const ScanSizes& sizes, int32_t num_threads) {
+  constexpr int64_t kRowsPerThread = 4;
+  return sizes.num_seqs >= kRowsPerThread * num_threads;
+}
+
+}  // namespace
+
+RowBuffers RowBuffers::Take(Carver& carver, const AmxShape& shape, const ScanSizes& sizes) {
+  RowBuffers buffers;
+  const int64_t num_groups = sizes.ngroups * shape.chunks_per_block;
+  buffers.groups = carver.Take<AmxGroupBuffers>(num_groups);
+  // One by one only when they are carved: a count needs no loop.
+  if (buffers.groups == nullptr) {
+    Carver counter;
+    AmxGroupBuffers::Take(counter, shape);
+    carver.Take<std::byte>(static_cast<int64_t>(counter.used_bytes()), num_groups);
+  } else {
+    for (int64_t idx = 0; idx < num_groups; ++idx) {
+      buffers.groups[idx] = AmxGroupBuffers::Take(carver, shape);
+    }
+  }
+  buffers.states = carver.Take<float>(sizes.nheads, shape.state_elements());
+  return buffers;
+}
+
+int64_t AmxSetup::RowBytes() const {
+  Carver counter;
+  RowBuffers::Take(counter, shape, problem->sizes);
+  return static_cast<int64_t>(counter.used_bytes());
+}
+
+int64_t AmxSetup::ThreadBytes() const {
+  Carver counter;
+  AmxThreadBuffers::Take(counter, shape);
+  return static_cast<int64_t>(counter.used_bytes());
+}
+
+size_t AmxSetup::WorkspaceBytes() const {
+  Carver counter;
+  counter.Take<std::byte>(RowBytes(), NumRowBuffers());
+  counter.Take<std::byte>(ThreadBytes(), schedule.num_threads);
+  return counter.required_bytes();
+}
+
+RowBuffers AmxSetup::Row(void* workspace, int32_t row_buffers_idx) const {
+  Carver carver(workspace);
+  carver.Take<std::byte>(RowBytes() * row_buffers_idx);
+  return RowBuffers::Take(carver, shape, problem->sizes);
+}
+
+AmxThreadBuffers AmxSetup::Thread(void* workspace, int32_t thread_idx) const {
+  Carver carver(workspace);
+  carver.Take<std::byte>(RowBytes() * NumRowBuffers() + ThreadBytes() * thread_idx);
+  return AmxThreadBuffers::Take(carver, shape);
+}
+
+AmxSetup MakeAmxSetup(const ScanForwardProblem& problem, const ScanAmxSteps& steps,
+                      const Schedule& schedule) {
+  AmxSetup setup;
+  setup.problem = &problem;
+  setup.steps = &steps;
+  setup.shape = steps.shape(schedule.chunk_size, problem.sizes.headdim, problem.sizes.dstate);
+  setup.shape.chunks_per_block = kChunksPerBlock;
+  setup.schedule = schedule;
+  setup.by_rows = IsByRows(problem.sizes, schedule.num_threads);
+  const TensorView& out = problem.operands.out;
+  const int64_t out_bytes = out.num_elements() * ElementBytes(out.dtype);
+  // Writing an out past the caches that they could not hold anyway saves reading its lines first:
+  // docs/performance.md has what it gained.
+  setup.past_caches = out_bytes > Facts().l2_cache_bytes;
+  return setup;
+}
+
+std::string ReasonAgainstMatrixUnit(const ScanForwardProblem& problem) {
+  const ScanForwardOperands& operands = problem.operands;
+  if (operands.x.dtype != DType::kBFloat16 || operands.B.dtype != DType::kBFloat16) {
+    return "it multiplies bf16 x, B and C only";
+  }
+  return "";
+}
+
+double ScanAmxWaste(const ScanForwardProblem& problem, const ScanAmxSteps& steps,
+                    int32_t num_threads) {
+  const ScanSizes& sizes = problem.sizes;
+  constexpr int64_t kTokens = 32;  // a tile's depth
+  const auto ratio = [](int64_t done, int64_t asked) {
+    return static_cast<double>(std::max<int64_t>(done, 1)) /
+           static_cast<double>(std::max<int64_t>(asked, 1));
+  };
+  const AmxShape shape = steps.shape(kTokens, sizes.headdim, sizes.dstate);
+  const int64_t mean_tokens =
+      std::max<int64_t>(sizes.batch * sizes.seqlen / std::max<int64_t>(sizes.num_seqs, 1), 1);
+  double waste = ratio(shape.state_elements(), sizes.headdim * sizes.dstate) *
+                 ratio((mean_tokens + kTokens - 1) / kTokens * kTokens, mean_tokens);
+  if (!IsByRows(sizes, num_threads)) {
+    const int64_t rounds = (sizes.nheads + num_threads - 1) / num_threads;
+    waste *= ratio(rounds * num_threads, sizes.nheads);
+  }
+  return waste;
+}
+
+size_t ScanAmxWorkspaceBytes(const ScanForwardProblem& problem, const ScanAmxSteps& steps,
+                             const Schedule& schedule) {
+  return MakeAmxSetup(problem, steps, schedule).WorkspaceBytes();
+}
+
+}  // namespace tilescan::cpu
