@@ -62,6 +62,7 @@ void AddUpdateSlots(std::vector<ConvUpdateCase>* cases) {
         c.state_len = num_tokens == 0 ? 4 : 5;
         c.conv_state_indices = {6, -1, 0, 3};
         c.conv_state_indices_dtype = indices;
+        if (num_tokens == 0 && indices == DType::kInt64) c.conv_state_dtype = DType::kBFloat16;
         if (is_circular) c.cache_seqlens = {3, -5, 0, 104};
         const int64_t row_elements = std::max<int64_t>(num_tokens, 1) * 24;
         c.x = [x = c.x, row_elements](int64_t idx) {
@@ -71,21 +72,23 @@ void AddUpdateSlots(std::vector<ConvUpdateCase>* cases) {
       }
     }
   }
-  for (const DType state : kFloatDTypes) {
-    for (const DType x : kFloatDTypes) {
-      ++seed;
-      ConvUpdateCase c = RandomConvUpdateCase(
-          std::string("conv_update/dtypes/") + DTypeName(state) + "_" + DTypeName(x), 2, 3, 24,
-          seed);
-      AddOptionalOperands(&c, seed);
-      c.about = "every operand its own dtype";
-      c.state_len = 4;
-      c.conv_state_dtype = state;
-      c.x_dtype = x;
-      c.weight_dtype = kFloatDTypes[seed % 3];
-      c.out_dtype = kFloatDTypes[(seed + 1) % 3];
-      cases->push_back(std::move(c));
-    }
+  for (int idx = 0; idx < 2 * 9; ++idx) {
+    const DType state = kFloatDTypes[idx / 3 % 3];
+    const DType x = kFloatDTypes[idx % 3];
+    const int64_t num_tokens = idx < 9 ? 3 : 0;
+    ++seed;
+    ConvUpdateCase c =
+        RandomConvUpdateCase(std::string("conv_update/dtypes/") + DTypeName(state) + "_" +
+                                 DTypeName(x) + (num_tokens == 0 ? "_one_token" : ""),
+                             2, num_tokens, 24, seed);
+    AddOptionalOperands(&c, seed);
+    c.about = "every operand its own dtype";
+    c.state_len = 4;
+    c.conv_state_dtype = state;
+    c.x_dtype = x;
+    c.weight_dtype = kFloatDTypes[seed % 3];
+    c.out_dtype = kFloatDTypes[(seed + 1) % 3];
+    cases->push_back(std::move(c));
   }
 }
 

@@ -179,10 +179,10 @@ TILESCAN_API tilescan_status tilescan_run_rms_norm_gated_forward(
  *   out = rms_norm_gated(scan(x, dt, A, B, C, D), z)          with it
  *
  * where xBC behind the convolution, and the scan's out before the norm, are rounded to zxbcdt's
- * dtype: the result has the bits of these operations called one after another. Every size but
- * ngroups follows from the shapes: dim is what conv_dim and nheads leave of zxbcdt's columns.
- * Where zxbcdt has further columns in front, as in layers with an MLP beside, describe it without
- * them.
+ * dtype: the result has the bits of these operations called one after another, on such views of
+ * zxbcdt, with the same kernels. Every size but ngroups follows from the shapes: dim is what
+ * conv_dim and nheads leave of zxbcdt's columns. Where zxbcdt has further columns in front, as in
+ * layers with an MLP beside, describe it without them.
  *
  * What sequences, seq_idx and cu_seqlens are and do is as in the two operations over sequences. At
  * a negative id the scan's out is 0, so out is 0 too, but NaN where a norm meets a z that is not

@@ -165,7 +165,8 @@ Args:
     initial_states: (batch, nheads, headdim, dstate) float; with cu_seqlens (num_seqs, ...).
     conv_initial_states: (batch, conv_dim, width - 1) float: the xBC of the tokens before the first, the
         oldest first; with cu_seqlens (num_seqs, ...).
-    seq_idx, cu_seqlens: as in scan() and causal_conv1d_forward().
+    seq_idx, cu_seqlens: as in scan() and causal_conv1d_forward(). At a negative id out is 0, but NaN where
+        a norm meets a z that is not finite, or an eps of 0.
     out: where to write; (batch, seqlen, dim), in zxbcdt's dtype. Made if not given.
     final_states: where to write; shape of initial_states, float. Made with return_final_states.
     conv_final_states: where to write; shape of conv_initial_states, float. Made with

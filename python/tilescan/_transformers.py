@@ -48,7 +48,7 @@ _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 _WIDTHS = (2, 3, 4)  # of the convolution
 
 _originals: dict[type, typing.Any] = {}
-_known_norms: set[type] = set()
+_known_norms: dict[type, typing.Callable] = {}  # and their forward
 
 
 # ---- Putting it in -----------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def _replace_in(module: types.ModuleType) -> None:
         return
     _originals[layer] = layer.forward
     layer.forward = _forward_for(layer.forward)
-    _known_norms.update(each for each in vars(module).values() if _is_known_norm(each))
+    _known_norms.update((each, each.forward) for each in vars(module).values() if _is_known_norm(each))
 
 
 def _reason_against(layer: typing.Any) -> str:
@@ -125,7 +125,10 @@ def _reason_against(layer: typing.Any) -> str:
 
 
 def _is_known_norm(norm: typing.Any) -> bool:
-    """Whether it is a class whose forward is that of the versions tried, as far as names tell."""
+    """Whether it is a class whose forward is that of the version tried, as far as names tell: they do
+    not tell in which order it gates and norms."""
+    if not importlib.metadata.version("transformers").startswith(f"{_TRIED}."):
+        return False
     forward = getattr(norm, "forward", None) if isinstance(norm, type) else None
     return _NORM_NAMES == set(getattr(getattr(forward, "__code__", None), "co_names", ()))
 
@@ -237,7 +240,11 @@ def _activated(layer: typing.Any, convolve: typing.Callable[..., torch.Tensor]) 
 
 def _norm(layer: typing.Any, rows: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
     norm = layer.norm
-    if type(norm) not in _known_norms or norm._forward_hooks or norm._forward_pre_hooks:
+    known = _known_norms.get(type(norm))
+    # What others put in its place, or beside it, is called.
+    is_as_known = known is not None and getattr(norm.forward, "__func__", None) is known
+    if (not is_as_known or norm._forward_hooks or norm._forward_pre_hooks
+            or torch.nn.modules.module._has_any_global_hook()):
         return norm(rows, gate)
     return tilescan.torch.rms_norm_gated(rows, norm.weight, z=gate, group_size=norm.group_size,
                                          eps=norm.variance_epsilon)

@@ -91,8 +91,12 @@ constexpr int64_t kLeastShare = 1 << 10;
 void CausalConv1dUpdate(const CausalConv1dUpdateProblem& problem, const ConvWindowSteps& steps,
                         const Launch& launch) {
   const CausalConv1dUpdateSizes& sizes = problem.sizes;
-  const int32_t num_threads = NumWorthwhile(sizes.batch * sizes.num_tokens * sizes.dim, kLeastShare,
-                                            launch.schedule.num_threads);
+  // A row that is shifted is moved as a whole.
+  const bool is_shifted = !problem.operands.cache_seqlens.present();
+  const int64_t row_work =
+      is_shifted ? std::max(sizes.num_tokens, sizes.state_len) : sizes.num_tokens;
+  const int32_t num_threads =
+      NumWorthwhile(sizes.batch * row_work * sizes.dim, kLeastShare, launch.schedule.num_threads);
   const int64_t blocks_per_row = (problem.sizes.dim + kConvBlockChannels - 1) / kConvBlockChannels;
   const int64_t num_blocks = problem.sizes.batch * blocks_per_row;
   ParallelFor(launch.schedule.executor, num_threads, [&](int32_t thread_idx) {

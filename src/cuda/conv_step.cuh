@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kStepThreads)
     if (idx >= num_rows) break;
     const int64_t out_offset =
         (first_row + idx) * operands.out.strides[0] + channel * operands.out.strides[2];
-    float windows[kChannels][kMostConvWidth];
+    float windows[kChannels][kMostConvWidth] = {};
     float values[kChannels];
     if (slots[idx] >= 0) pieces[idx].ToWindows(windows);
 #pragma unroll

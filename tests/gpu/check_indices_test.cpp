@@ -95,6 +95,21 @@ TEST_F(CheckedGpu, Convolutions) {
   }
 }
 
+// Of one token, with rows of the state that are whole vectors.
+void ExpectSlotsBehindTheLastArePadding(DType state, const Target& target) {
+  ConvUpdateCase c = RandomConvUpdateCase("unchecked", 3, 0, 16, 3207);
+  c.num_slots = 6;
+  c.state_len = 4;
+  c.conv_state_dtype = state;
+  c.conv_state_indices = {0, 6, 5};
+  const ConvUpdateOperands operands = BuildOperands(c);
+  ASSERT_TRUE(RunCall(operands, target.Options()).ok());
+  c.conv_state_indices = {0, -1, 5};
+  const ConvUpdateOperands expected = BuildOperands(c);
+  ASSERT_TRUE(RunCall(expected, target.Options()).ok());
+  ExpectSameBits(operands, expected, target.Name());
+}
+
 // Wrong values that nobody checks stay within the operands.
 TEST_F(CheckedGpu, UncheckedConvolutionsStayInBounds) {
   for (const Target& target : DeviceTargets(ConvOperands::kOperation)) {
@@ -114,6 +129,9 @@ TEST_F(CheckedGpu, UncheckedConvolutionsStayInBounds) {
     c.cache_seqlens = {-1, -5000, 2};
     const ConvUpdateOperands operands = BuildOperands(c);
     EXPECT_TRUE(RunCall(operands, target.Options()).ok());
+    for (const DType state : {DType::kFloat32, DType::kBFloat16}) {
+      ExpectSlotsBehindTheLastArePadding(state, target);
+    }
   }
 }
 

@@ -160,6 +160,9 @@ TEST_P(ConvUpdateLayoutOn, OffsetsBeyond32Bits) {
   CheckFar(c, GetParam());
   c.cache_seqlens = {7, 2};
   CheckFar(c, GetParam());
+  ConvUpdateCase one_token = RandomConvUpdateCase("far", 2, 0, 4, 6014);
+  one_token.state_len = 4;
+  CheckFar(one_token, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ConvUpdateLayoutOn,

@@ -107,7 +107,7 @@ def test_model(name, calls):
 
 
 def test_runs_all_between_the_projections(monkeypatch):
-    """A norm with a hook is run as it is, so that the hook is called."""
+    """A norm with a hook or a forward of its own is run as it is, so that these are called."""
     names = []
 
     def recorded(name, function):
@@ -126,6 +126,11 @@ def test_runs_all_between_the_projections(monkeypatch):
         layers_of(model)[1].norm.register_forward_hook(lambda *_: names.append("hook"))
         model(prompt(), use_cache=False)
         assert names[1::2] == ["rms_norm_gated", "hook", "rms_norm_gated"]
+        names.clear()
+        norm = layers_of(model)[0].norm
+        norm.forward = recorded("own", norm.forward)
+        model(prompt(), use_cache=False)
+        assert names[1::2] == ["own", "hook", "rms_norm_gated"]
 
 
 def pieces(model, ids, lengths, **options):
