@@ -12,10 +12,27 @@ namespace tilescan::testing {
 
 inline bool IsHalf(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
 
+// The dtype that results are of, if nothing else is asked for.
+inline DType MainDType(const SplitOperands& operands) { return operands.zxbcdt.dtype(); }
+template <typename Operands>
+DType MainDType(const Operands& operands) {
+  return operands.x.dtype();
+}
+
+// Parts of an operation, each of which is off by itself and takes what the one before is off by.
+inline int NumParts(const SplitOperands& operands) {
+  return operands.rmsnorm_weight.present() ? 3 : 2;
+}
+template <typename Operands>
+int NumParts(const Operands&) {
+  return 1;
+}
+
 // The largest |error| / largest |truth| that any target may have. 2e-5 and 1e-2 are the bounds that
-// this field's implementations are tested with in float32 and in 16-bit precision.
-inline double GeneralMaxRelative(DType x_dtype, DType output_dtype) {
-  return IsHalf(x_dtype) || IsHalf(output_dtype) ? 1e-2 : 2e-5;
+// this field's implementations of a part are tested with in float32 and in 16-bit precision.
+template <typename Operands>
+double GeneralMaxRelative(const Operands& operands, DType output_dtype) {
+  return NumParts(operands) * (IsHalf(MainDType(operands)) || IsHalf(output_dtype) ? 1e-2 : 2e-5);
 }
 
 // What is rounded on the way to an output.
@@ -43,13 +60,6 @@ inline Roundings RoundingsOf(const Target& target, const SplitOperands& operands
 template <typename Operands>
 Roundings RoundingsOf(const Target&, const Operands&) {
   return {};
-}
-
-// The dtype that results are of, if nothing else is asked for.
-inline DType MainDType(const SplitOperands& operands) { return operands.zxbcdt.dtype(); }
-template <typename Operands>
-DType MainDType(const Operands& operands) {
-  return operands.x.dtype();
 }
 
 // The largest |error| / magnitude. The reference computes in float64 and rounds once, but between

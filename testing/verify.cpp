@@ -87,7 +87,7 @@ OutputError Measure(const Judged& judged, const Target& target, const Operands& 
   OutputError error;
   error.output = judged.name;
   error.comparison = Compare(got, judged.truth, judged.magnitude);
-  error.max_relative_limit = GeneralMaxRelative(MainDType(solved), got.dtype());
+  error.max_relative_limit = GeneralMaxRelative(solved, got.dtype());
   if (error.output == "out" && wishes.max_relative > 0.0) {
     const int64_t token_size = got.num_elements() / std::max<int64_t>(got.shape()[1], 1);
     const int64_t first_idx = wishes.first_token * token_size;
