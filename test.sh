@@ -17,7 +17,7 @@ PACKAGES="cmake ninja-build g++ libhwy-dev libcli11-dev nlohmann-json3-dev libgt
 VENV=.venv
 RESULTS=build/test_results
 JOBS=$(nproc)
-FUZZ_SECONDS=20
+FUZZ_SECONDS=12
 # Programs that measure: nothing runs beside them.
 MEASURING="bench_test measuring_test"
 . tools/test_steps.sh

@@ -256,7 +256,7 @@ bool IsSmall(const ScanCase& c) {
 #ifdef __SANITIZE_ADDRESS__
   constexpr int64_t kMostWork = 10'000'000;  // a second
 #else
-  constexpr int64_t kMostWork = 70'000'000;
+  constexpr int64_t kMostWork = 20'000'000;
 #endif
   return c.batch * c.seqlen * c.nheads * c.headdim * c.dstate < kMostWork;
 }
