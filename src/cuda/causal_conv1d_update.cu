@@ -1,6 +1,6 @@
 // The decoding step of the causal convolution: a thread a channel of a batch row, of any dtypes and
 // strides, through all tokens. What it reads is asked for before anything is looked at. x out
-// (batch, T, dim), conv_state (slots, dim, state_len).
+// (batch, T, dim), conv_state (slots, dim, state_len). conv_step.cuh does one token where it can.
 #include <cstdint>
 
 #include "core/conv_places.h"
