@@ -56,6 +56,7 @@ std::vector<Target> AllTargets(const std::string& operation) {
     for (const auto& kernel : backend.at("kernels")) {
       const std::string instruction_set = kernel.at("instruction_set");
       if (kernel.at("operation") != operation || !is_available.at(instruction_set)) continue;
+      if (kernel.at("kernel") == "chunked_amx" && !info.at("cpu").at("amx")) continue;
       Target target;
       target.backend = backend.at("name");
       target.kernel = kernel.at("kernel");

@@ -105,8 +105,8 @@ class RowScan {
   // tokens before it.
   int64_t NextWanted(int64_t token) const {
     if (row_.states_every == 0) return INT64_MAX;
-    const int64_t position = token - row_.first_token;
-    return row_.first_token + (position / row_.states_every + 1) * row_.states_every;
+    const int64_t left = row_.states_every - (token - row_.first_token) % row_.states_every;
+    return left > INT64_MAX - token ? INT64_MAX : token + left;
   }
 
   void ScanBlock(const TokenRun& block) {

@@ -75,7 +75,7 @@ struct ScanAmxRowOf {
   static const ScanAmxSteps& Steps() { return AllScanAmxSteps()[kIdx]; }
 
   static std::string ReasonAgainst(const ScanForwardProblem& problem, const DeviceFacts& facts) {
-    const std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
+    std::string reason = ReasonAgainstInstructionSet(Steps().instruction_set, facts);
     if (!reason.empty()) return reason;
     if (!Steps().is_emulated && !facts.cpu.reason_against_amx.empty()) {
       return facts.cpu.reason_against_amx;
