@@ -165,8 +165,9 @@ TILESCAN_API size_t tilescan_info(char* buffer, size_t capacity);
  *
  * Aliasing: no output may overlap an input or another output, except that final_states may be the
  * same memory, dtype and strides as initial_states.
- * Precision: sums and states are fp32; fp32 operands are multiplied in fp32. On a GPU products of
- * 16-bit operands are of operands rounded to bf16 or tf32, with sums in fp32 (docs/numerics.md). */
+ * Precision: sums and states are fp32; fp32 operands are multiplied in fp32. On a GPU, and by
+ * the CPU's kernel chunked_amx, products of 16-bit operands are of operands rounded to bf16 or
+ * tf32, with sums in fp32 (docs/numerics.md). */
 typedef struct tilescan_scan_forward_args {
   size_t struct_size;      /* set by tilescan_scan_forward_args_init() */
   tilescan_tensor x;       /* (batch, seqlen, nheads, headdim) float */

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string>
 
-#include "core/device_facts.h"
 #include "core/scan_forward.h"
 #include "cpu/kernels/scan_amx.h"
 #include "plan/variant.h"
@@ -17,11 +16,6 @@ namespace tilescan::cpu {
 
 // Why the problem is not one for a matrix unit; empty: it is.
 std::string ReasonAgainstMatrixUnit(const ScanForwardProblem& problem);
-
-// The work that is done for one that is asked for: tiles that are not full, threads without a head.
-// At least 1.
-double ScanAmxWaste(const ScanForwardProblem& problem, const ScanAmxSteps& steps,
-                    int32_t num_threads);
 
 size_t ScanAmxWorkspaceBytes(const ScanForwardProblem& problem, const ScanAmxSteps& steps,
                              const Schedule& schedule);

@@ -1,7 +1,5 @@
 #include "cpu/scan_amx_setup.h"
 
-#include <algorithm>
-
 #include "cpu/scan_amx.h"
 
 namespace tilescan::cpu {
@@ -11,11 +9,8 @@ namespace {
 // for each other more often.
 constexpr int64_t kChunksPerBlock = 8;
 
-// Whether rows are many enough for each thread to take whole ones.
-bool IsByRows(const ScanSizes& sizes, int32_t num_threads) {
-  constexpr int64_t kRowsPerThread = 4;
-  return sizes.num_seqs >= kRowsPerThread * num_threads;
-}
+// Rows for each thread from which on each takes whole ones.
+constexpr int64_t kRowsPerThread = 4;
 
 }  // namespace
 
@@ -76,12 +71,13 @@ AmxSetup MakeAmxSetup(const ScanForwardProblem& problem, const ScanAmxSteps& ste
   setup.shape = steps.shape(schedule.chunk_size, problem.sizes.headdim, problem.sizes.dstate);
   setup.shape.chunks_per_block = kChunksPerBlock;
   setup.schedule = schedule;
-  setup.by_rows = IsByRows(problem.sizes, schedule.num_threads);
+  setup.by_rows = problem.sizes.num_seqs >= kRowsPerThread * schedule.num_threads;
   const TensorView& out = problem.operands.out;
   const int64_t out_bytes = out.num_elements() * ElementBytes(out.dtype);
   // Writing an out past the caches that they could not hold anyway saves reading its lines first:
   // docs/performance.md has what it gained.
-  setup.past_caches = out_bytes > Facts().l2_cache_bytes;
+  const int64_t cache_bytes = Facts().l2_cache_bytes;  // 0: not known
+  setup.past_caches = cache_bytes > 0 && out_bytes > cache_bytes;
   return setup;
 }
 
@@ -91,26 +87,6 @@ std::string ReasonAgainstMatrixUnit(const ScanForwardProblem& problem) {
     return "it multiplies bf16 x, B and C only";
   }
   return "";
-}
-
-double ScanAmxWaste(const ScanForwardProblem& problem, const ScanAmxSteps& steps,
-                    int32_t num_threads) {
-  const ScanSizes& sizes = problem.sizes;
-  constexpr int64_t kTokens = 32;  // a tile's depth
-  const auto ratio = [](int64_t done, int64_t asked) {
-    return static_cast<double>(std::max<int64_t>(done, 1)) /
-           static_cast<double>(std::max<int64_t>(asked, 1));
-  };
-  const AmxShape shape = steps.shape(kTokens, sizes.headdim, sizes.dstate);
-  const int64_t mean_tokens =
-      std::max<int64_t>(sizes.batch * sizes.seqlen / std::max<int64_t>(sizes.num_seqs, 1), 1);
-  double waste = ratio(shape.state_elements(), sizes.headdim * sizes.dstate) *
-                 ratio((mean_tokens + kTokens - 1) / kTokens * kTokens, mean_tokens);
-  if (!IsByRows(sizes, num_threads)) {
-    const int64_t rounds = (sizes.nheads + num_threads - 1) / num_threads;
-    waste *= ratio(rounds * num_threads, sizes.nheads);
-  }
-  return waste;
 }
 
 size_t ScanAmxWorkspaceBytes(const ScanForwardProblem& problem, const ScanAmxSteps& steps,

@@ -84,10 +84,8 @@ struct ScanAmxRowOf {
   }
   static const char* Name() { return Steps().is_emulated ? kEmulatedName : "chunked_amx"; }
 
-  // It works on whole tiles, and its threads share heads, not chunks.
-  static double Cost(const ScanForwardProblem& problem, const DeviceFacts& facts) {
-    return CostOfScan(Name(), Steps().instruction_set) *
-           ScanAmxWaste(problem, Steps(), facts.cpu.num_threads);
+  static double Cost(const ScanForwardProblem&, const DeviceFacts&) {
+    return CostOfScan(Name(), Steps().instruction_set);
   }
   static int64_t ChooseChunkSize(const ScanForwardProblem&, const DeviceFacts&, int64_t requested) {
     constexpr int64_t kDefault = 64;

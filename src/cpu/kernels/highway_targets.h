@@ -10,6 +10,14 @@
 
 #include "hwy/detect_targets.h"
 
+// Whether AMX is compiled, with the code for AVX-512. Clang assembles its instructions only in
+// functions that are compiled for them.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && (HWY_TARGETS & HWY_AVX3) != 0
+#define TILESCAN_COMPILES_AMX 1
+#else
+#define TILESCAN_COMPILES_AMX 0
+#endif
+
 // Writes row(namespace) for each instruction set compiled in, weakest first. Highway's own
 // dispatch picks the best of the machine; a table by name lets the caller pick any.
 #if (HWY_TARGETS & HWY_SCALAR) != 0

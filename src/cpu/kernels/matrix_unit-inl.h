@@ -14,13 +14,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/kernels/highway_targets.h"
 #include "cpu/kernels/simd_rows-inl.h"
 #include "hwy/highway.h"
 #include "numerics/bfloat16.h"
 
-// Clang assembles these instructions only in functions that are compiled for them.
 #undef TILESCAN_HAS_MATRIX_UNIT
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && HWY_TARGET == HWY_AVX3
+#if TILESCAN_COMPILES_AMX && HWY_TARGET == HWY_AVX3
 #define TILESCAN_HAS_MATRIX_UNIT 1
 #else
 #define TILESCAN_HAS_MATRIX_UNIT 0

@@ -160,7 +160,7 @@ std::span<const ScanAmxSteps> AllScanAmxSteps() {
 #define TILESCAN_ROW(target_namespace) target_namespace::kEmulatedSteps,
   static constexpr ScanAmxSteps kAll[] = {
     TILESCAN_FOR_EACH_VECTOR_SET(TILESCAN_ROW)
-#if (HWY_TARGETS & HWY_AVX3) != 0 && defined(__GNUC__) && !defined(__clang__)
+#if TILESCAN_COMPILES_AMX
         N_AVX3::kAmxSteps,
 #endif
   };
